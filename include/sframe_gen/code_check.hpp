@@ -50,6 +50,8 @@ struct CodeCheck {
   std::vector<Contradiction> contradictions;                             ///< by address
   std::uint64_t contradictions_left_out = 0;                             ///< more than 65,536
   std::uint64_t contradicted_functions = 0;
+  std::vector<Contradiction> doubted;  ///< that only paths show which may be none; by address, as many at most
+  std::uint64_t doubted_left_out = 0;
   std::vector<Refused> refused;                     ///< by address
   std::vector<TableByContents> tables_by_contents;  ///< by address of the function and the table
 };

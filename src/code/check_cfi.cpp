@@ -41,7 +41,9 @@ class Report {
       check_.compared_bytes += proof.compared_bytes;
     }
     if (!proof.disagreements.empty()) ++check_.contradicted_functions;
-    for (const Disagreement& found : proof.disagreements) add(proof, found);
+    for (const Disagreement& found : proof.disagreements)
+      add(proof, found, check_.contradictions, check_.contradictions_left_out);
+    for (const Disagreement& found : proof.doubted) add(proof, found, check_.doubted, check_.doubted_left_out);
   }
 
   CodeCheck finish(const RangeSet& described) {
@@ -55,32 +57,34 @@ class Report {
     const auto place = [](const auto& item) { return item.start; };
     std::ranges::sort(check_.refused, {}, place);
     std::ranges::stable_sort(check_.tables_by_contents, {}, place);
-    std::ranges::sort(check_.contradictions, {},
-                      [](const CodeCheck::Contradiction& c) { return std::tuple(c.start, c.begin); });
+    for (Contradictions* const found : {&check_.contradictions, &check_.doubted})
+      std::ranges::sort(*found, {}, [](const CodeCheck::Contradiction& c) { return std::tuple(c.start, c.begin); });
     return std::move(check_);
   }
 
  private:
+  using Contradictions = std::vector<CodeCheck::Contradiction>;
+
   void add_tables(const FunctionProof& proof) {
     ++check_.proved_by_contents;
     for (const std::uint64_t table : proof.unbounded_tables)
       check_.tables_by_contents.push_back({names_.name_at(proof.start), proof.start, table});
   }
 
-  void add(const FunctionProof& proof, const Disagreement& found) {
-    if (check_.contradictions.size() == most_contradictions) {
-      ++check_.contradictions_left_out;
+  void add(const FunctionProof& proof, const Disagreement& found, Contradictions& list, std::uint64_t& left_out) {
+    if (list.size() == most_contradictions) {
+      ++left_out;
       return;
     }
     std::string cfi = words_of(rules_[found.rule], found), code = words_of(found);
-    if (!check_.contradictions.empty() && goes_on(check_.contradictions.back(), proof.start, found.pcs, cfi, code)) {
-      check_.contradictions.back().end = found.pcs.end;
+    if (!list.empty() && goes_on(list.back(), proof.start, found.pcs, cfi, code)) {
+      list.back().end = found.pcs.end;
       return;
     }
     const auto bytes = elf::loaded_bytes_from(image_, found.instruction);
-    check_.contradictions.push_back(
-        {names_.name_at(proof.start), proof.start, found.pcs.begin, found.pcs.end, std::move(cfi), std::move(code),
-         hex(found.instruction) + ": " + program_.decoder().text_of(bytes, found.instruction)});
+    list.push_back({names_.name_at(proof.start), proof.start, found.pcs.begin, found.pcs.end, std::move(cfi),
+                    std::move(code),
+                    hex(found.instruction) + ": " + program_.decoder().text_of(bytes, found.instruction)});
   }
 
   /// Whether only code that is not reached, such as padding before a loop, is between equal contradictions.

@@ -72,6 +72,17 @@ bool never_returns(std::string_view imported_name) {
          (imported_name.starts_with("_ZSt") && imported_name.find("__throw_") != std::string_view::npos);
 }
 
+bool is_check(std::string_view imported_name) {
+  return imported_name == "__stack_chk_fail";
+}
+
+bool returns_twice(std::string_view imported_name) {
+  // GCC's special_function_p(); the rest is declared so by glibc.
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "savectx", "vfork", "getcontext"});
+  return std::ranges::find(names, imported_name) != names.end();
+}
+
 bool overwrites_for_sure(const Operand& memory) {
   return (memory.base == rsp || memory.base == rbp) && memory.index == no_register && !memory.other_segment;
 }

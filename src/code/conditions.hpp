@@ -38,11 +38,11 @@ bool stack_pointer_is_as_at_entry(const State& state);
 bool return_address_is_in_place(const State& state);
 /// Whether both hold: what a return needs, and a jump to another function.
 bool is_as_at_entry(const State& state);
-/// A jump to an address that is not known leaves the function, and proves it as a return does, if it is known to be
-/// one: a label of an interpreter leaves so too, aligned after padding as a function is. `is_called`: from proved
-/// code, or a symbol names it. `is_described`: CFI describes an entry there.
-constexpr bool is_proved_by_indirect_jump(bool is_called, bool is_described) {
-  return is_called || is_described;
+/// A last jump to a function of another file may keep to another convention: Haskell's code ends so, and has its return
+/// addresses elsewhere. `is_described`: CFI describes an entry there. `file_breaks_convention`: some function without
+/// CFI does not keep to System V.
+constexpr bool may_be_proved_by_import(bool is_described, bool file_breaks_convention) {
+  return is_described || !file_breaks_convention;
 }
 /// Functions that change FP for good exist (OCaml's): what CFI says of FP in them is not judged, and their callers lose
 /// it.
@@ -78,6 +78,10 @@ constexpr bool may_never_be_taken(Condition condition, bool leaves_own_code) {
 
 /// 8. Control does not go on after a call of a function that does not return, by its name or by its code.
 bool never_returns(std::string_view imported_name);
+/// 8. It does not return, and says nothing of the function that calls it: -fstack-protector.
+bool is_check(std::string_view imported_name);
+/// 8. Compilers begin what follows such a call as they begin a function.
+bool returns_twice(std::string_view imported_name);
 
 /// 9. A store through SP or FP at a known distance overwrites what is there. Another one is assumed not to hit saved
 /// registers and the return address, as compilers assume too.
@@ -97,6 +101,11 @@ bool takes_address_from_caller(const Instruction& instruction, const State& stat
 constexpr bool keeps_stack(const Value& number) {
   return number.is(Value::Kind::Constant) && number.number != 15 && number.number != 56 && number.number != 58 &&
          number.number != 435;
+}
+
+/// 8. exit and exit_group (Linux's syscall_64.tbl) do not return. `number`: in rax.
+constexpr bool ends_the_program(const Value& number) {
+  return number.is(Value::Kind::Constant) && (number.number == 60 || number.number == 231);
 }
 
 /// 12. Landing pads are reached by no instruction. What is not reached is neither proved nor compared.

@@ -42,7 +42,7 @@ ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSo
   if (!request.rows) return proof;
   std::vector<Range> kept_out = others.ranges();
   kept_out.insert(kept_out.end(), request.kept_out.begin(), request.kept_out.end());
-  synthesize(program, RangeSet(std::move(kept_out)), *proof.rules, proof.pieces, proof.synthesized);
+  synthesize(program, RangeSet(std::move(kept_out)), *proof.rules, proof.pieces, proof.synthesized, proof.lacking);
   return proof;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "code/synthesis.hpp"
 #include "elf/image.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "support/range.hpp"
@@ -27,6 +28,7 @@ struct ConversionProof {
   std::vector<cfi::Function> pieces;
   std::unique_ptr<cfi::RuleTable> rules;  ///< of the pieces
   SynthesisCoverage synthesized;
+  std::vector<Lack> lacking;  ///< of the code that is followed for rows
 };
 
 /// Proves the functions of a linked file. Code of source.others() is left out, as Go keeps rules of its own. Throws

@@ -6,12 +6,15 @@
 #include <set>
 #include <utility>
 
+#include "code/borders.hpp"
 #include "code/compare.hpp"
 #include "code/conditions.hpp"
 #include "code/jump_table.hpp"
 #include "code/listing.hpp"
+#include "code/paths.hpp"
 #include "code/rows.hpp"
 #include "code/state.hpp"
+#include "code/ways_out.hpp"
 
 namespace sframe_gen::code {
 
@@ -20,14 +23,17 @@ namespace {
 /// More restarts than a function has calls that do not return would be none of compilers' code.
 constexpr int most_restarts = 64;
 
-/// cc1plus has a function of 8,399 blocks. The state of a block may have 3 kB.
-constexpr std::size_t most_blocks = std::size_t{1} << 15U;
-
 /// So that not each byte of a hostile file has one, which takes 80 bytes.
 constexpr std::uint64_t steps_per_disagreement = 16;
 
 /// To join states takes as long as an instruction, and as long again for so many slots.
 constexpr std::size_t slots_per_step = 16;
+
+/// Whether the next instruction follows, or may do so.
+constexpr bool may_go_on(const Instruction& instruction) {
+  return instruction.operation != Operation::Return && instruction.operation != Operation::Trap &&
+         instruction.operation != Operation::Jump;
+}
 
 constexpr bool goes_straight_on(Operation operation) {
   switch (operation) {
@@ -43,6 +49,17 @@ constexpr bool goes_straight_on(Operation operation) {
   }
 }
 
+/// To follow a function again takes as many steps as its proof did, if nothing else was found since.
+std::uint64_t most_to_visit(const FunctionProof& function) {
+  return 2 * function.steps + 256;
+}
+
+/// What a path may do that cannot be, where a call before it does not return.
+constexpr bool may_be_calls_fault(Refusal refusal) {
+  return refusal == Refusal::Undecodable || refusal == Refusal::OutsideCode || refusal == Refusal::ReturnNotAtEntry ||
+         refusal == Refusal::FlowsIntoFunction;
+}
+
 class PathFollower {
  public:
   /// `most_steps`: of a function that was proved or refused before.
@@ -52,7 +69,8 @@ class PathFollower {
         visit_(std::move(visit)),
         most_steps_(most_steps),
         listing_(program.image(), program.decoder(), own),
-        own_cfi_(program.described(start)) {
+        borders_(program, own),
+        own_cfi_(borders_.own_cfi()) {
     proof_.start = start;
     proof_.own = own;
     is_entry_ = own_cfi_ == nullptr || begins_as_an_entry(program.rules()[rule_at(*own_cfi_, start)]);
@@ -68,15 +86,26 @@ class PathFollower {
     return finish();
   }
 
-  /// prove() of a function that is refused, instead.
-  Reach reach() {
+  /// prove(), where these calls do not return, nor others after which CFI changes. Returns what CFI says wrongly.
+  std::vector<Disagreement> disagreements_without(const std::vector<std::uint64_t>& calls) {
+    is_strict_ = true;
+    for (const std::uint64_t call : calls) paths_.add_endless(call);
     steps_left_ = *most_steps_;
     follow();
+    if (proof_.refusal != Refusal::None) proof_.disagreements.clear();
+    return std::move(proof_.disagreements);
+  }
+
+  /// prove() of a function that is refused, instead: where a path is lost, it goes on with nothing known.
+  Reach reach() {
+    is_reaching_ = true;
+    paths_ = Paths(Paths::Blame::None);
+    steps_left_ = std::min(program_.steps_left(), 16 * proof_.own.size() + 4096);
+    const std::uint64_t steps = steps_left_;
+    follow_paths();
+    spend_of_all(steps - steps_left_);
     Reach reach;
-    for (const auto& [begin, block] : blocks_) {
-      const bool is_known = begin != proof_.refused_at;  // paths may have met there
-      reach.blocks[begin] = is_known ? rules_of(block.state) : std::nullopt;
-    }
+    for (const auto& [begin, block] : paths_.blocks()) reach.blocks[begin] = rules_of(block.state);
     listing_.for_each([&](const Listing::Line& line) {
       if (line.block != 0) reach.instructions.push_back({line.pc, line.pc + line.instruction.size});
     });
@@ -103,15 +132,6 @@ class PathFollower {
   }
 
  private:
-  struct Block {
-    State state;
-    /// The call that the block directly follows, if no other path has come here; else 0. Where another path comes with
-    /// a different SP, that call does not return.
-    std::uint64_t after_call = 0;
-    bool is_pending = false;
-    std::uint64_t from = 0;  ///< the instruction from which a path came first; 0: the function's caller
-  };
-
   void charge(std::uint64_t steps) {
     if (steps > program_.steps_left()) {
       refuse(Refusal::TooMuchCode, proof_.start);
@@ -127,7 +147,7 @@ class PathFollower {
     if (is_final_) return true;
     if (steps > steps_left_) refuse(Refusal::TooMuchCode, pc);
     steps_left_ -= std::min(steps, steps_left_);
-    return proof_.refusal == Refusal::None;
+    return proof_.refusal == Refusal::None && !(is_reaching_ && steps_left_ == 0);
   }
 
   void follow() {
@@ -136,7 +156,17 @@ class PathFollower {
       if (i == most_restarts) return refuse(Refusal::ConflictingPaths, proof_.start);
     }
     is_final_ = true;
-    for (const auto& [begin, block] : blocks_) {
+    walk_all();
+    if (proof_.refusal != Refusal::None) return;
+    if (own_cfi_ == nullptr || !proof_.disagreements.empty()) ways_out_.spread(paths_, proof_.own);
+    if (own_cfi_ == nullptr) mark_lines();
+    if (!visit_ || proof_.refusal != Refusal::None) return;
+    is_shown_ = true;
+    walk_all();
+  }
+
+  void walk_all() {
+    for (const auto& [begin, block] : paths_.blocks()) {
       walk(begin);
       if (proof_.refusal != Refusal::None) return;
     }
@@ -144,125 +174,88 @@ class PathFollower {
 
   /// False: it must begin again, as a call is now known not to return, or the function is refused.
   bool follow_paths() {
-    blocks_.clear();
-    pending_.clear();
-    enter(proof_.start, State::at_entry(), 0, 0);
-    while (!pending_.empty()) {
-      const std::uint64_t begin = *pending_.begin();
-      pending_.erase(pending_.begin());
-      blocks_.at(begin).is_pending = false;
-      must_restart_ = false;
-      walk(begin);
-      if (proof_.refusal != Refusal::None || must_restart_) return false;
+    paths_.restart();
+    listing_.forget_blocks();
+    forget_ends();
+    enter(proof_.start, State::at_entry(), 0);
+    while (const auto begin = paths_.next()) {
+      walk(*begin);
+      if (proof_.refusal != Refusal::None || paths_.must_restart() || (is_reaching_ && steps_left_ == 0)) return false;
     }
     return true;
   }
 
+  void forget_ends() {
+    proof_.has_return = proof_.has_indirect_tail = proof_.has_imported_tail = proof_.has_endless_end = false;
+    proof_.effect.keeps_frame_pointer = true;
+    tails_.clear();
+  }
+
   void refuse(Refusal refusal, std::uint64_t pc) {
-    if (proof_.refusal != Refusal::None) return;
+    is_lost_ = true;
+    if (is_reaching_ || proof_.refusal != Refusal::None) return;
     proof_.refusal = refusal;
     proof_.refused_at = pc;
   }
 
-  /// A path comes to `pc` from the instruction at `from`.
-  void enter(std::uint64_t pc, const State& state, std::uint64_t from, std::uint64_t after_call,
-             bool may_probe = false) {
-    if (is_final_) return;
-    const auto [place, is_new] = blocks_.try_emplace(pc);
-    Block& block = place->second;
-    if (is_new) {
-      if (blocks_.size() > most_blocks) return refuse(Refusal::TooMuchCode, pc);
-      block = {state, after_call, false, from};
-      block.state.comparison = {};
-      schedule(pc, block);
-      // A walk that went on over this place did not know that another path comes here.
-      if (listing_.has(pc)) {
-        const std::uint64_t walked = listing_.at(pc).block;
-        const auto through = blocks_.find(walked);
-        if (walked != 0 && walked != pc && through != blocks_.end()) schedule(walked, through->second);
-      }
+  /// The same of what a path does with this state, unless a call before it is to blame.
+  void refuse(Refusal refusal, std::uint64_t pc, const State& state) {
+    if (!is_final_ && !is_reaching_ && may_be_calls_fault(refusal) && paths_.blame_call(state)) {
+      has_blamed_return_ = has_blamed_return_ || refusal == Refusal::ReturnNotAtEntry;
       return;
     }
-    if (!spend(1 + state.slots().size() / slots_per_step, pc)) return;
-    switch (block.state.join(state, may_probe)) {
-      case State::Join::Same:
+    refuse(refusal, pc);
+  }
+
+  /// A path comes to `pc` from the instruction at `from`.
+  void enter(std::uint64_t pc, const State& state, std::uint64_t from, bool may_probe = false) {
+    if (is_shown_) return;
+    if (is_final_) return ways_out_.add_edge(walked_, from, pc);
+    if (paths_.contains(pc) && !spend(1 + state.slots().size() / slots_per_step, pc)) return;
+    switch (paths_.arrive(pc, state, from, may_probe)) {
+      case Paths::Arrival::Known:
         break;
-      case State::Join::Changed:
-        schedule(pc, block);
+      case Paths::Arrival::New:
+        // A walk that went on over this place did not know that another path comes here.
+        if (listing_.has(pc)) {
+          const std::uint64_t walked = listing_.at(pc).block;
+          if (walked != 0 && walked != pc && paths_.contains(walked)) paths_.schedule(walked);
+        }
         break;
-      case State::Join::Conflict:
-        return settle_conflict(pc, block, after_call);
+      case Paths::Arrival::Conflict:
+        if (is_reaching_) return paths_.lose(pc);
+        return refuse(Refusal::ConflictingPaths, pc);
+      case Paths::Arrival::TooMany:
+        return refuse(Refusal::TooMuchCode, pc);
     }
-    if (after_call == 0) block.after_call = 0;
-  }
-
-  void settle_conflict(std::uint64_t pc, const Block& block, std::uint64_t after_call) {
-    if (after_call != 0) {
-      endless_calls_.insert(after_call);
-    } else if (block.after_call != 0) {
-      endless_calls_.insert(block.after_call);
-      must_restart_ = true;
-    } else {
-      refuse(Refusal::ConflictingPaths, pc);
-    }
-  }
-
-  void schedule(std::uint64_t pc, Block& block) {
-    if (block.is_pending) return;
-    block.is_pending = true;
-    pending_.insert(pc);
-  }
-
-  bool may_be_reached_by_jump(std::uint64_t pc) const {
-    if (proof_.own.contains(pc)) return true;
-    if (program_.is_start(pc)) return false;
-    return program_.described(pc) != nullptr || (own_cfi_ == nullptr && program_.is_undescribed(pc));
-  }
-
-  /// Whether another function begins at `pc` as far as a path with this state can tell.
-  bool begins_another(std::uint64_t pc, const State& state) {
-    if (pc == proof_.start || !program_.is_start(pc)) return false;
-    return conditions::is_as_at_entry(state) || !program_.is_label_after_all(pc);
   }
 
   /// A direct jump, or a fall into other code.
   void go_to(std::uint64_t target, std::uint64_t pc, const State& state, bool may_probe = false) {
-    if (target == proof_.start ||
-        (!begins_another(target, state) && may_be_reached_by_jump(target) && !is_import(target))) {
-      if (is_inside_another(target)) proof_.jumps_inside_another = true;
-      if (is_split_part(target) && !program_.add_label(target, state[rsp]))
-        return refuse(Refusal::ConflictingPaths, pc);
-      return enter(target, state, pc, 0, may_probe);
+    if (is_reaching_ && program_.is_start(target) && !is_on_stack(state[rsp])) return;
+    if (target == proof_.start || (!borders_.begins_another(target, state) && borders_.may_be_reached_by_jump(target) &&
+                                   !borders_.is_import(target))) {
+      if (borders_.is_inside_another(target)) proof_.jumps_inside_another = true;
+      if (borders_.is_split_part(target)) {
+        proof_.has_split_parts = true;
+        if (!is_reaching_ && !program_.add_label(target, state[rsp])) return refuse(Refusal::ConflictingPaths, pc);
+        // It may be a function that others call. What this one has left below SP is nothing to it.
+        State left = state;
+        if (conditions::is_as_at_entry(state)) left.drop_below_stack_pointer();
+        return enter(target, left, pc, may_probe);
+      }
+      return enter(target, state, pc, may_probe);
     }
-    if (!program_.image().is_code(target, 1)) return refuse(Refusal::OutsideCode, pc);
+    if (!program_.image().is_code(target, 1)) return refuse(Refusal::OutsideCode, pc, state);
     if (!conditions::is_as_at_entry(state)) {
+      if (is_reaching_) return enter(target, state, pc);
       program_.is_label_after_all(target);
-      return refuse(Refusal::FlowsIntoFunction, pc);
+      return refuse(Refusal::FlowsIntoFunction, pc, state);
     }
-    leave_by_jump(state);
-    if (const auto import = import_at(target)) return leave_to(*import);
+    leave_by_jump(pc, state);
+    if (const auto import = borders_.import_at(target)) return leave_to(*import);
     program_.add_tail(target);
     tails_.insert(target);
-  }
-
-  bool is_inside_another(std::uint64_t target) const {
-    if (proof_.own.contains(target)) return false;
-    const cfi::Function* const described = program_.described(target);
-    return described != nullptr && program_.is_start(described->start);
-  }
-
-  bool is_split_part(std::uint64_t target) {
-    if (own_cfi_ != nullptr || proof_.own.contains(target) || program_.described(target) != nullptr) return false;
-    proof_.has_split_parts = true;
-    return true;
-  }
-
-  bool is_import(std::uint64_t target) { return !proof_.own.contains(target) && import_at(target).has_value(); }
-
-  std::optional<Import> import_at(std::uint64_t target) {
-    const auto [place, is_new] = imports_.try_emplace(target);
-    if (is_new) place->second = program_.imports().of_stub(target);
-    return place->second;
   }
 
   void leave_to(const Import& import) {
@@ -270,66 +263,61 @@ class PathFollower {
       program_.add_tail(import.address);
       tails_.insert(import.address);
     }
-    if (!conditions::never_returns(import.name)) proof_.has_return = true;
+    if (!conditions::never_returns(import.name)) proof_.has_imported_tail = true;
   }
 
-  void leave(const State& state) {
+  void leave(std::uint64_t pc, const State& state) {
+    if (is_final_ && !is_shown_) ways_out_.add_end(walked_, pc);
     if (conditions::frame_pointer_is_callers(state)) return;
     proof_.effect.keeps_frame_pointer = false;
     if (is_final_) loses_frame_pointer_ = true;
   }
 
-  void leave_by_jump(const State& state) {
-    leave(state);
+  void leave_by_jump(std::uint64_t pc, const State& state) {
+    leave(pc, state);
     if (!conditions::frame_pointer_is_callers(state)) proof_.jumps_without_frame_pointer = true;
   }
 
   void walk(std::uint64_t begin) {
-    State state = blocks_.at(begin).state;
-    std::uint64_t after_call = blocks_.at(begin).after_call, before = blocks_.at(begin).from;
+    walked_ = begin;
+    State state = paths_.at(begin).state;
+    std::uint64_t before = paths_.at(begin).from;
     for (std::uint64_t pc = begin;;) {
-      if (pc != begin && blocks_.contains(pc)) return enter(pc, state, before, after_call);
-      if (pc != begin && ends_here(pc)) return fall_out(pc, state, before, after_call);
+      if (pc != begin && paths_.contains(pc)) return enter(pc, state, before);
+      if (pc != begin && borders_.ends_at(pc)) return fall_out(pc, state, before);
       // 8: the call before does not return: what follows is a part of another function.
-      if (after_call != 0 && program_.is_anothers_label(pc, state[rsp])) return;
+      if (state.after_call != 0 && program_.is_anothers_label(pc, state[rsp])) return;
       if (!spend(1, pc)) return;
       Listing::Line& line = listing_.at(pc);
       if (line.instruction.size == 0)
-        return refuse(program_.image().is_code(pc, 1) ? Refusal::Undecodable : Refusal::OutsideCode, pc);
+        return refuse(program_.image().is_code(pc, 1) ? Refusal::Undecodable : Refusal::OutsideCode, pc, state);
       line.block = begin;
+      line.is_after_call = state.after_call != 0;
       const Instruction instruction = line.instruction;
-      if (is_final_) program_.note_taken(pc, instruction);
-      if (is_final_ && !note(pc, instruction, before, state)) return;
-      if (is_final_ && other_convention_at_ == 0 && conditions::takes_address_from_caller(instruction, state))
-        other_convention_at_ = pc;
+      if (is_final_ && !is_shown_ && !note(pc, instruction, before, state)) return;
       const std::uint64_t next = pc + instruction.size;
-      const bool is_shown = is_final_ && visit_;
-      const std::optional<State> shown = is_shown ? std::optional(state) : std::nullopt;
-      const bool goes_on = step(instruction, pc, next, state, after_call);
-      if (is_shown) visit_(step_of(pc, instruction, goes_on, *shown), *shown);
+      const std::optional<State> shown = is_shown_ ? std::optional(state) : std::nullopt;
+      is_lost_ = false;
+      bool goes_on = step(instruction, pc, next, state);
+      if (is_shown_) visit_(step_of(pc, instruction, goes_on, *shown), *shown);
       if (state[rsp].is(Value::Kind::Cfa) && state[rsp].number > -8) pops_return_address_ = true;
+      if (is_reaching_ && is_lost_ && may_go_on(instruction)) {
+        state = State();
+        goes_on = true;
+      }
       if (!goes_on) return;
       before = pc;
       pc = next;
     }
   }
 
-  /// Where code of an FDE ends, or another function begins.
-  bool ends_here(std::uint64_t pc) const {
-    if (program_.is_start(pc)) return true;
-    if (own_cfi_ == nullptr) return !proof_.own.contains(pc) && !program_.is_undescribed(pc);
-    if (pc == proof_.own.end) return true;
-    if (proof_.own.contains(pc)) return false;
-    const cfi::Function* const described = program_.described(pc);
-    return described == nullptr || described->start == pc;
-  }
-
-  void fall_out(std::uint64_t pc, const State& state, std::uint64_t before, std::uint64_t after_call) {
+  void fall_out(std::uint64_t pc, const State& state, std::uint64_t before) {
+    if (is_reaching_ && !is_on_stack(state[rsp])) return;
     // Functions are aligned: after a call that does not return, one may begin without padding.
-    const bool may_be_label = after_call == 0 || pc % 16 != 0;
-    if (own_cfi_ == nullptr && may_be_label && program_.is_start(pc) && !begins_another(pc, state))
-      return enter(pc, state, before, after_call);
-    if (after_call != 0) return;  // 8: the call before does not return
+    const bool may_be_label = state.after_call == 0 || pc % 16 != 0;
+    if (own_cfi_ == nullptr && may_be_label && program_.is_start(pc) && !borders_.begins_another(pc, state))
+      return enter(pc, state, before);
+    if (state.after_call != 0) return;  // 8: the call before does not return
     // Compilers let code that cannot be reached run on into whatever the linker has put next.
     for (; !program_.is_start(pc) || !conditions::is_as_at_entry(state); pc += listing_.at(pc).instruction.size) {
       const Instruction& padding = listing_.at(pc).instruction;
@@ -345,11 +333,10 @@ class PathFollower {
 
   /// In the last pass: marks the instruction, and compares.
   bool note(std::uint64_t pc, const Instruction& instruction, std::uint64_t before, const State& state) {
-    if (!program_.marks().mark(pc, instruction.size)) {
-      program_.note_overlap(pc);
-      refuse(Refusal::OverlappingInstructions, pc);
-      return false;
-    }
+    program_.note_taken(pc, instruction);
+    if (other_convention_at_ == 0 && conditions::takes_address_from_caller(instruction, state))
+      other_convention_at_ = pc;
+    if (own_cfi_ != nullptr && !mark(pc, instruction)) return false;
     const cfi::Function* const described = proof_.own.contains(pc) ? own_cfi_ : program_.described(pc);
     if (described == nullptr || !may_be_judged(*described)) return true;
     // CFI of a part that is called, in its own function's frame, counts from that one's CFA.
@@ -360,11 +347,34 @@ class PathFollower {
     return true;
   }
 
+  bool mark(std::uint64_t pc, const Instruction& instruction) {
+    if (program_.marks().mark(pc, instruction.size)) return true;
+    program_.note_overlap(pc);
+    refuse(Refusal::OverlappingInstructions, pc);
+    return false;
+  }
+
+  /// Whether only a way out shows that code is the function's.
+  bool needs_way_out(std::uint64_t pc, bool is_after_call) const {
+    return is_after_call || (own_cfi_ == nullptr && !proof_.own.contains(pc));
+  }
+
+  /// Of a function without CFI: what is not sure to be a part of it may be another one's.
+  void mark_lines() {
+    listing_.for_each([this](const Listing::Line& line) {
+      const bool is_sure = !needs_way_out(line.pc, line.is_after_call) || ways_out_.lead_from(line.block, line.pc);
+      if (line.block != 0 && is_sure && proof_.refusal == Refusal::None) mark(line.pc, line.instruction);
+    });
+  }
+
   void compare(const cfi::Function& described, const Range& pcs, std::uint64_t before, const State& state) {
     const cfi::RuleId rule = rule_at(described, pcs.begin);
     proof_.compared_bytes += pcs.size();
     auto found = disagreement(program_.rules()[rule], state);
-    if (!found) return;
+    if (!found) {
+      if (!proof_.own.contains(pcs.begin)) program_.marks().mark_agreed(pcs.begin);
+      return;
+    }
     found->pcs = pcs;
     found->rule = rule;
     found->instruction = before != 0 ? before : pcs.begin;
@@ -379,26 +389,26 @@ class PathFollower {
   }
 
   /// False: no path goes on to `next`.
-  bool step(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state,
-            std::uint64_t& after_call) {
+  bool step(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state) {
     switch (instruction.operation) {
       case Operation::Return:
         return_from(instruction, pc, state);
         return false;
       case Operation::Trap:
+        proof_.has_endless_end = true;
         return false;
       case Operation::Jump:
         jump(instruction, pc, state);
         return false;
       case Operation::ConditionalJump:
         branch(instruction, pc, state);
-        after_call = 0;
         return proof_.refusal == Refusal::None;
       case Operation::Call:
-        return call(instruction, pc, next, state, after_call);
+        return call(instruction, pc, next, state);
       case Operation::Nothing:
         return true;
       case Operation::SystemCall:
+        if (conditions::ends_the_program(state[rax])) return proof_.has_endless_end = true, false;
         if (is_undescribed() && !conditions::keeps_stack(state[rax])) return refuse(Refusal::OtherStack, pc), false;
         break;
       default:
@@ -412,10 +422,10 @@ class PathFollower {
   }
 
   void return_from(const Instruction& instruction, std::uint64_t pc, const State& state) {
-    if (!conditions::stack_pointer_is_as_at_entry(state)) return refuse(Refusal::ReturnNotAtEntry, pc);
+    if (!conditions::stack_pointer_is_as_at_entry(state)) return refuse(Refusal::ReturnNotAtEntry, pc, state);
     if (!conditions::return_address_is_in_place(state)) return refuse(Refusal::ReturnAddressLost, pc);
     if (instruction.operands[0].kind == Operand::Kind::Immediate) return refuse(Refusal::CalleePops, pc);
-    leave(state);
+    leave(pc, state);
     proof_.has_return = true;
   }
 
@@ -438,7 +448,7 @@ class PathFollower {
     const Operand& operand = instruction.operands[0];
     if (operand.kind == Operand::Kind::Memory && operand.base == no_register && operand.index == no_register) {
       const auto import = program_.imports().of_slot(static_cast<std::uint64_t>(operand.number));
-      if (import && conditions::is_as_at_entry(state)) return leave_by_jump(state), leave_to(*import);
+      if (import && conditions::is_as_at_entry(state)) return leave_by_jump(pc, state), leave_to(*import);
     }
     const Value target = target_of(operand, state);
     if (target.is(Value::Kind::Constant)) return go_to(static_cast<std::uint64_t>(target.number), pc, state);
@@ -457,12 +467,13 @@ class PathFollower {
       if (!may_leave) return refuse(Refusal::JumpTable, pc);
     }
     if (!conditions::is_as_at_entry(state)) return refuse(Refusal::IndirectJump, pc);
-    leave(state);
+    leave(pc, state);
     proof_.has_indirect_tail = true;
   }
 
   Step step_of(std::uint64_t pc, const Instruction& instruction, bool goes_on, const State& state) {
-    Step shown{pc, instruction, goes_on, {}, {}};
+    Step shown{pc, instruction, goes_on, {}, {}, {}};
+    shown.may_be_anothers = needs_way_out(pc, state.after_call != 0) && !ways_out_.lead_from(walked_, pc);
     if (instruction.operation != Operation::Jump || instruction.is_direct) return shown;
     shown.table = target_of(instruction.operands[0], state);
     if (!shown.table.is(Value::Kind::TableTarget) && !shown.table.is(Value::Kind::TableAddress)) return shown;
@@ -503,23 +514,28 @@ class PathFollower {
     return read_unbounded_table(program_.image(), table, proof_.own, end, may_be_start);
   }
 
-  bool call(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state,
-            std::uint64_t& after_call) {
+  bool call(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state) {
     if (instruction.is_direct && instruction.target == next) {  // it only asks for its own address
       Instruction push;
       push.operation = Operation::Push;
       push.operands[0] = {.kind = Operand::Kind::Immediate, .bits = 64, .number = static_cast<std::int64_t>(next)};
       return apply(push, pc, state) == Refusal::None;
     }
-    const CalleeEffect callee = effect_of_call(instruction, pc);
-    if (!callee.returns || endless_calls_.contains(pc)) return false;
+    const Callee known = callee_of(instruction, pc);
+    const CalleeEffect& callee = known.effect;
+    if (!callee.returns || paths_.is_endless(pc)) {
+      proof_.has_endless_end = proof_.has_endless_end || !known.is_check;
+      return false;
+    }
     if (!conditions::callee_may_be_trusted(callee)) {
       refuse(Refusal::CalleeUnbalanced, pc);
       return false;
     }
     apply_call(callee, pc, state);
-    after_call = pc;
-    return !is_left_by_cfi(pc, next, state);
+    if (!known.is_sure_to_return) state.after_call = pc;
+    if (is_final_ && !is_shown_ && !known.is_sure_to_return) calls_.push_back({pc, next});
+    return !is_left_by_cfi(pc, next, state) &&
+           (known.is_sure_to_return || !borders_.may_begin_after_call(next, known.returns_twice));
   }
 
   /// Whether CFI changes directly after a call, where no instruction changes anything, and not to what holds there: the
@@ -528,28 +544,83 @@ class PathFollower {
     const cfi::Function* const described = program_.described(pc);
     if (described == nullptr || next >= described->end()) return false;
     const cfi::RuleId after = rule_at(*described, next);
-    return after != rule_at(*described, pc) && disagreement(program_.rules()[after], state).has_value();
+    return after != rule_at(*described, pc) && (is_strict_ || disagreement(program_.rules()[after], state).has_value());
   }
 
-  CalleeEffect effect_of_call(const Instruction& instruction, std::uint64_t pc) {
+  /// What is known of a call.
+  struct Callee {
+    CalleeEffect effect;
+    bool is_sure_to_return = false;  ///< its code has no other end
+    bool returns_twice = false;
+    bool is_check = false;  ///< it does not return; compilers make it in every function
+  };
+
+  Callee callee_of(const Instruction& instruction, std::uint64_t pc) {
     const Operand& operand = instruction.operands[0];
     std::optional<Import> import;
     std::uint64_t target = instruction.target;
     if (instruction.is_direct) {
-      if (!program_.is_start(target)) import = import_at(target);
+      if (!program_.is_start(target)) import = borders_.import_at(target);
     } else if (operand.kind == Operand::Kind::Memory && operand.base == no_register && operand.index == no_register) {
       import = program_.imports().of_slot(static_cast<std::uint64_t>(operand.number));
     }
     if (import) {
-      if (conditions::never_returns(import->name)) return {.returns = false};
+      if (conditions::never_returns(import->name))
+        return {.effect = {.returns = false}, .is_check = conditions::is_check(import->name)};
       target = import->address;
     } else if (!instruction.is_direct) {
-      return {.is_known = false};
+      return {.effect = {.is_known = false}};
     }
-    if (target == 0 || !program_.image().is_code(target, 1)) return {.is_known = false};
+    const bool twice = import && conditions::returns_twice(import->name);
+    if (target == 0 || !program_.image().is_code(target, 1))
+      return {.effect = {.is_known = false}, .returns_twice = twice};
     if (target != proof_.start) callees_.insert(target);
     if (program_.described(pc) != program_.described(target)) program_.marks().mark_called_from_outside(target);
-    return program_.effect_of_call(target);
+    const CalleeEffect effect = program_.effect_of_call(target);
+    return {effect, program_.is_sure_to_return(target), twice, false};
+  }
+
+  /// A call is sure to return if code that no other path leads to goes on to where the function returns. What CFI says
+  /// wrongly without the other calls is sure, and the rest is doubted. So is code that another function shares, where a
+  /// jump leads with another CFA: a compiler makes such a jump only if it is never taken.
+  void tell_doubted_apart() {
+    std::vector<std::uint64_t> calls;
+    for (const Range& call : calls_) {
+      const Listing::Line* const next = listing_.has(call.end) ? &listing_.at(call.end) : nullptr;
+      const bool returns = next != nullptr && next->is_after_call && ways_out_.lead_from(next->block, call.end);
+      if (!returns) calls.push_back(call.begin);
+    }
+    std::vector<Disagreement> all = std::move(proof_.disagreements);
+    proof_.disagreements.clear();
+    const std::uint64_t steps = std::min(most_to_visit(proof_), program_.steps_left());
+    PathFollower sure(program_, proof_.start, proof_.own, {}, steps);
+    const std::vector<Disagreement> found = sure.disagreements_without(calls);
+    spend_of_all(steps - sure.steps_left_);
+    for (const Disagreement& one : all) {
+      auto& list = is_beyond_a_jump(one) || !has(found, one) ? proof_.doubted : proof_.disagreements;
+      list.push_back(one);
+    }
+  }
+
+  static bool has(const std::vector<Disagreement>& found, const Disagreement& one) {
+    return std::ranges::any_of(found, [&](const Disagreement& other) {
+      return other.column == one.column && other.pcs.begin <= one.pcs.begin && one.pcs.begin < other.pcs.end;
+    });
+  }
+
+  /// Whether the function comes to the shared code by a jump with another CFA.
+  bool is_beyond_a_jump(const Disagreement& one) const {
+    if (proof_.own.contains(one.pcs.begin)) return false;
+    const cfi::Function* const described = program_.described(one.pcs.begin);
+    return std::ranges::any_of(paths_.blocks(), [&](const auto& block) {
+      if (described == nullptr || !described_contains(*described, block.first)) return false;
+      const auto found = disagreement(program_.rules()[rule_at(*described, block.first)], block.second.state);
+      return found && found->column == Disagreement::Column::Cfa && !described_contains(*described, block.second.from);
+    });
+  }
+
+  static bool described_contains(const cfi::Function& described, std::uint64_t pc) {
+    return described.start <= pc && pc < described.end();
   }
 
   FunctionProof finish() {
@@ -567,7 +638,10 @@ class PathFollower {
     switch (proof_.refusal) {
       case Refusal::None: {
         const auto returns = [&](std::uint64_t tail) { return program_.effect_of(tail).returns; };
-        effect.returns = proof_.has_return || proof_.has_indirect_tail || std::ranges::any_of(proof_.tails, returns);
+        effect.returns = proof_.has_return || proof_.has_indirect_tail || proof_.has_imported_tail ||
+                         std::ranges::any_of(proof_.tails, returns);
+        // Its only way out may be one that was taken for another function's.
+        if (has_blamed_return_ && !proof_.has_return) effect.balances = false;
         effect.is_known = !proof_.has_indirect_tail;
         for (const std::uint64_t tail : proof_.tails) {
           if (!program_.effect_of(tail).keeps_frame_pointer) effect.keeps_frame_pointer = false;
@@ -592,6 +666,7 @@ class PathFollower {
     if (!effect.keeps_frame_pointer)
       std::erase_if(proof_.disagreements,
                     [](const Disagreement& found) { return found.column == Disagreement::Column::FramePointer; });
+    if (own_cfi_ != nullptr && !proof_.disagreements.empty()) tell_doubted_apart();
     return std::move(proof_);
   }
 
@@ -599,28 +674,28 @@ class PathFollower {
   StepVisitor visit_;
   std::optional<std::uint64_t> most_steps_;
   Listing listing_;
+  Borders borders_;
   const cfi::Function* own_cfi_;  ///< null: CFI does not describe the function
   FunctionProof proof_;
-  std::map<std::uint64_t, Block> blocks_;
-  std::set<std::uint64_t> pending_;
-  std::set<std::uint64_t> endless_calls_;
+  Paths paths_;
+  WaysOut ways_out_;
+  std::vector<Range> calls_;  ///< that a path goes on after: the call, and where the next instruction begins
   std::set<std::uint64_t> callees_, tails_, unbounded_tables_;
-  std::map<std::uint64_t, std::optional<Import>> imports_;
   std::uint64_t steps_left_ = 0;
-  bool is_entry_ = true;  ///< as CFI has it, CFA = rsp + 8 at the start
-  bool must_restart_ = false;
-  bool is_final_ = false;
+  bool is_entry_ = true;      ///< as CFI has it, CFA = rsp + 8 at the start
+  std::uint64_t walked_ = 0;  ///< where the block begins that is walked
+  bool is_final_ = false;     ///< in the last pass
+  bool is_shown_ = false;     ///< in one more, for the visitor
+  bool is_reaching_ = false;
+  bool is_strict_ = false;
+  bool is_lost_ = false;            ///< in reach(): what the last instruction has made of the state is not known
+  bool has_blamed_return_ = false;  ///< a return not as at the entry, where a call was found not to return
   bool loses_frame_pointer_ = false;
   std::uint64_t other_convention_at_ = 0;  ///< the first instruction that takes an address from a caller's register
   bool pops_return_address_ = false;       ///< SP has been above it
 };
 
 }  // namespace
-
-/// To follow a function again takes as many steps as its proof did, if nothing else was found since.
-std::uint64_t most_to_visit(const FunctionProof& function) {
-  return 2 * function.steps + 256;
-}
 
 FunctionProof prove_function(Program& program, std::uint64_t start, const Range& own) {
   return PathFollower(program, start, own, {}).prove();

@@ -26,6 +26,7 @@ struct Step {
   bool goes_on = false;                ///< to the next one: not after a jump, nor a call that does not return
   Value table;                         ///< where an indirect jump goes to
   std::vector<std::uint64_t> targets;  ///< of an indirect jump through a table
+  bool may_be_anothers = false;        ///< only calls lead here, or the part is split off, and no path leads out
 };
 using StepVisitor = std::function<void(const Step&, const State&)>;
 
@@ -33,7 +34,7 @@ using StepVisitor = std::function<void(const Step&, const State&)>;
 /// ascending PC. The steps count only if the result is not refused.
 FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit);
 
-/// Where a refused function was seen to go before the proof gave up.
+/// Where a refused function goes. What its proof has lost on a path is not known from there on.
 struct Reach {
   std::map<std::uint64_t, std::optional<cfi::Rules>> blocks;  ///< where they begin, and the rules there, if known
   std::vector<Range> instructions;

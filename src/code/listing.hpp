@@ -20,11 +20,16 @@ class Listing {
   struct Line {
     std::uint64_t pc = 0;
     Instruction instruction;
-    std::uint64_t block = 0;  ///< whose walk has reached it last: where the block begins
+    std::uint64_t block = 0;     ///< whose walk has reached it last: where the block begins; 0: none has
+    bool is_after_call = false;  ///< no path without a call has led to it, in that walk
   };
   /// The instruction at `pc`; size 0: none. What it refers to is good until the next call.
   Line& at(std::uint64_t pc);
   bool has(std::uint64_t pc) const;
+  /// No walk has reached any instruction.
+  void forget_blocks() {
+    for (Line& line : lines_) line.block = 0;
+  }
   /// How many instructions were decoded.
   std::size_t size() const { return lines_.size(); }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "code/addresses.hpp"
 #include "code/compare.hpp"
+#include "code/ends.hpp"
 #include "code/function.hpp"
 #include "elf/go_table.hpp"
 #include "support/containers.hpp"
@@ -74,6 +76,14 @@ void CodeMarks::mark_label(std::uint64_t pc) {
 
 void CodeMarks::mark_called_from_outside(std::uint64_t pc) {
   if (const auto marks = from(pc); !marks.empty()) marks[0] |= 32U;
+}
+
+void CodeMarks::mark_taken(std::uint64_t pc) {
+  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 64U;
+}
+
+void CodeMarks::mark_agreed(std::uint64_t pc) {
+  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 128U;
 }
 
 void CodeMarks::mark_sure_start(std::uint64_t pc) {
@@ -193,6 +203,13 @@ CalleeEffect Program::effect_of(std::uint64_t target) const {
   return found == starts_.end() ? CalleeEffect{} : functions_[found->second].effect;
 }
 
+bool Program::is_sure_to_return(std::uint64_t target) const {
+  const auto found = starts_.find(target);
+  if (found == starts_.end()) return false;
+  const FunctionProof& function = functions_[found->second];
+  return function.refusal == Refusal::None && function.has_return && !function.has_endless_end;
+}
+
 void Program::add_tail(std::uint64_t target) {
   if (!is_start(target) && is_followed(target)) add_start(target);
 }
@@ -282,6 +299,7 @@ bool Program::is_taken_start(const TakenCode& taken) {
   const auto start_before = [&](std::uint64_t address) { return std::ranges::upper_bound(sorted_starts_, address); };
   conditions::Evidence evidence;
   evidence.is_taken = taken.pc == 0 || start_before(taken.pc) != start_before(pc) || comes_after_padding(pc);
+  if (evidence.is_taken) marks_.mark_taken(pc);
   evidence.is_inside = marks_.is_reached(pc);
   evidence.is_split_part = is_split_part(pc);
   return conditions::starts_function(evidence);
@@ -353,20 +371,6 @@ void Program::prove_again(const Progress& progress) {
   }
 }
 
-std::vector<bool> Program::called_from_followed_code() const {
-  std::vector<bool> is_called(functions_.size());
-  for (const FunctionProof& function : functions_) {
-    if (function.refusal != Refusal::None) continue;
-    for (const std::uint64_t callee : function.callees)
-      if (const auto found = starts_.find(callee); found != starts_.end()) is_called[found->second] = true;
-  }
-  return is_called;
-}
-
-bool Program::may_end_by_indirect_jump(const FunctionProof& function, bool is_called) const {
-  return conditions::is_proved_by_indirect_jump(is_called, described(function.start) != nullptr);
-}
-
 void Program::refuse_overlapped() {
   constexpr std::uint64_t longest = 15;
   sort_starts();
@@ -386,41 +390,8 @@ void Program::refuse_overlapped() {
   }
 }
 
-void Program::refuse_unproved_tails() {
-  // A function is proved by a return of its own, or by jumps to functions that are proved so.
-  const std::vector<bool> is_called = called_from_followed_code();
-  std::vector<bool> is_proved(functions_.size());
-  std::vector<std::size_t> proved;
-  SeededMap<std::uint64_t, std::vector<std::size_t>> jumps_to;
-  for (std::size_t i = 0; i < functions_.size(); ++i) {
-    FunctionProof& function = functions_[i];
-    // Parts that were split off jump back. A landing pad's may begin with a row like that of an entry: libgnarl-12.
-    if (function.refusal == Refusal::None && function.jumps_inside_another && !marks_.is_sure_start(function.start)) {
-      function.refusal = Refusal::FlowsIntoFunction;
-      function.refused_at = function.start;
-    }
-    if (function.refusal != Refusal::None) continue;
-    for (const std::uint64_t tail : function.tails) jumps_to[tail].push_back(i);
-    is_proved[i] =
-        function.has_return || (function.has_indirect_tail && may_end_by_indirect_jump(function, is_called[i]));
-    if (is_proved[i]) proved.push_back(i);
-  }
-  while (!proved.empty()) {
-    const auto found = jumps_to.find(functions_[proved.back()].start);
-    proved.pop_back();
-    if (found == jumps_to.end()) continue;
-    for (const std::size_t i : found->second) {
-      if (is_proved[i]) continue;
-      is_proved[i] = true;
-      proved.push_back(i);
-    }
-  }
-  for (std::size_t i = 0; i < functions_.size(); ++i) {
-    FunctionProof& function = functions_[i];
-    if (is_proved[i] || function.refusal != Refusal::None) continue;
-    function.refusal = function.tails.empty() ? Refusal::NoReturn : Refusal::TailNotProved;
-    function.refused_at = function.start;
-  }
+Standing Program::standing_of(std::uint64_t start) {
+  return {described(start) != nullptr, marks_.is_sure_start(start), image_.header().e_entry == start};
 }
 
 void Program::refuse_entered_without_frame_pointer() {
@@ -445,6 +416,7 @@ void Program::compare_ways_in() {
   for (FunctionProof& function : functions_) {
     if (function.refusal == Refusal::None) continue;
     function.disagreements.clear();
+    function.doubted.clear();
     const cfi::Function* const described = this->described(function.start);
     if (described == nullptr || !may_be_judged(*described) || !marks_.is_sure_start(function.start)) continue;
     // CFI of a part that is called in its own function's frame counts from that one's CFA.
@@ -454,17 +426,32 @@ void Program::compare_ways_in() {
   }
 }
 
-void Program::prove(const Progress& progress) {
-  prove_new(0, progress);
-  if (options_.proves_undescribed) {
-    for (const std::uint64_t address : code_addresses_in_data(image_)) taken_code_.push_back({address, 0});
-    prove_taken(progress);
+void Program::doubt_what_others_agree_on() {
+  for (FunctionProof& function : functions_) {
+    const auto is_doubted = [&](const Disagreement& found) {
+      return !function.own.contains(found.pcs.begin) && marks_.is_agreed(found.pcs.begin);
+    };
+    auto& found = function.disagreements;
+    std::ranges::copy_if(found, std::back_inserter(function.doubted), is_doubted);
+    std::erase_if(found, is_doubted);
   }
+}
+
+void Program::prove(const Progress& progress) {
+  if (options_.proves_undescribed) {
+    for (const std::uint64_t address : code_addresses_in_data(image_)) {
+      taken_code_.push_back({address, 0});
+      marks_.mark_taken(address);
+    }
+  }
+  prove_new(0, progress);
+  if (options_.proves_undescribed) prove_taken(progress);
   prove_again(progress);
   refuse_overlapped();
-  refuse_unproved_tails();
+  refuse_unproved_ends(functions_, starts_, [this](std::uint64_t start) { return standing_of(start); });
   refuse_entered_without_frame_pointer();
   compare_ways_in();
+  doubt_what_others_agree_on();
 }
 
 }  // namespace sframe_gen::code

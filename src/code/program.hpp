@@ -37,8 +37,10 @@ struct FunctionProof {
   Refusal refusal = Refusal::None;
   std::uint64_t refused_at = 0;  ///< the PC of the instruction
   CalleeEffect effect;           ///< on callers
-  bool has_return = false;       ///< a real one, or a jump to an imported function
+  bool has_return = false;       ///< as at the entry
   bool has_indirect_tail = false;
+  bool has_imported_tail = false;               ///< it ends by jumping to a function of another file
+  bool has_endless_end = false;                 ///< a path ends where the program ends, or by longjmp
   bool has_split_parts = false;                 ///< it jumps to code without CFI beyond its own
   bool jumps_without_frame_pointer = false;     ///< to another function, where `rbp` may not hold the caller's
   bool begins_without_frame_pointer = false;    ///< where such a jump may lead
@@ -50,11 +52,13 @@ struct FunctionProof {
   std::uint64_t steps = 0;                      ///< that its proof took
   std::uint64_t compared_bytes = 0;             ///< of instructions whose rows of CFI were compared
   std::vector<Disagreement> disagreements;      ///< of a function that is refused: on the way in
+  std::vector<Disagreement> doubted;            ///< others, on paths that may be none
 };
 
 /// Marks of each byte of code: 1: a reached instruction starts there; 2: there is another byte of one; 4: a function
 /// starts there; 8: and is called, or has a symbol; 16: code with a frame jumps there, so that it is a label; 32: code
-/// outside of the FDE that describes it calls it.
+/// outside of the FDE that describes it calls it; 64: its address is taken by data, or by another function; 128: a
+/// function comes there from outside of its own code, and CFI is right.
 class CodeMarks {
  public:
   /// Of the code that has bytes in the file.
@@ -68,6 +72,10 @@ class CodeMarks {
   bool is_reached(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 3U) != 0; }
   void mark_called_from_outside(std::uint64_t pc);
   bool is_called_from_outside(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 32U) != 0; }
+  void mark_taken(std::uint64_t pc);
+  bool is_taken(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 64U) != 0; }
+  void mark_agreed(std::uint64_t pc);
+  bool is_agreed(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 128U) != 0; }
   /// It is a start no more, and is_label() from now on.
   void mark_label(std::uint64_t pc);
   bool is_label(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 16U) != 0; }
@@ -96,6 +104,8 @@ struct ProofOptions {
 /// Whether CFI is that of a function's entry: CFA = rsp + 8.
 bool begins_as_an_entry(const cfi::Rules& rules);
 
+struct Standing;
+
 /// A linked file's code: what its functions share while they are proved, one after the other.
 class Program {
  public:
@@ -116,6 +126,9 @@ class Program {
   /// What a call to `target` changes, as far as is known by now. Makes it a function if it is none yet.
   CalleeEffect effect_of_call(std::uint64_t target);
   CalleeEffect effect_of(std::uint64_t target) const;
+  /// Whether the function at `target` is known to return, and to have no other end: no caller can know that it does not
+  /// come back.
+  bool is_sure_to_return(std::uint64_t target) const;
   /// Makes the target of a jump at the end of a function one, if it is none yet.
   void add_tail(std::uint64_t target);
   /// Code with a frame goes to `target`, over no padding. False: it is sure to be a function. Else it is one no more,
@@ -171,15 +184,16 @@ class Program {
   bool comes_after_padding(std::uint64_t pc) const;
   void sort_starts();
   void sort_taken();
-  std::vector<bool> called_from_followed_code() const;
-  bool may_end_by_indirect_jump(const FunctionProof& function, bool is_called) const;
+  Standing standing_of(std::uint64_t start);
   /// Of two ways to read the same bytes of code without CFI, none is known to be right.
   void refuse_overlapped();
-  void refuse_unproved_tails();
   /// No row is right for those who call a function and for those who jump to it with another `rbp` than their caller's.
   void refuse_entered_without_frame_pointer();
   /// A function that is refused was not followed to its end, but what holds on the way in does not depend on it.
   void compare_ways_in();
+  /// Where a function comes to code that others share, and CFI is right for one of those, its own jump there may never
+  /// be taken.
+  void doubt_what_others_agree_on();
 
   const elf::Image& image_;
   const Decoder& decoder_;

@@ -40,6 +40,10 @@ const char* name_of(Refusal refusal) {
       return "flows-into-function";
     case Refusal::TailNotProved:
       return "tail-not-proved";
+    case Refusal::EntryPoint:
+      return "entry-point";
+    case Refusal::NotEntered:
+      return "not-entered";
     case Refusal::TooMuchCode:
       return "too-much-code";
     case Refusal::Count:

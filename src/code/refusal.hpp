@@ -26,6 +26,8 @@ enum class Refusal : std::uint8_t {
   JumpTable,                ///< a jump table has an entry that cannot be right
   FlowsIntoFunction,        ///< it jumps into another function with a frame, or falls through into it
   TailNotProved,            ///< it ends by a jump to a function that is not proved
+  EntryPoint,               ///< the file's entry point, which nothing has called, and no CFI describes it
+  NotEntered,               ///< only refused functions jump to it
   TooMuchCode,              ///< it reaches more code outside of its own than its size allows
   Count
 };

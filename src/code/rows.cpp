@@ -22,9 +22,9 @@ std::optional<cfi::RegisterRule> saved_frame_pointer(const State& state, std::in
 
 /// Where the caller's FP is: in the register, as long as it is there. What is stored may be a variable that a pointer
 /// changes.
-std::optional<cfi::RegisterRule> frame_pointer_of(const State& state) {
+std::optional<cfi::RegisterRule> frame_pointer_of(const State& state, bool is_call) {
   if (is_callers_frame_pointer(state[rbp])) return cfi::SameValue{};
-  if (const auto saved = saved_frame_pointer(state, 0)) return saved;
+  if (const auto saved = saved_frame_pointer(state, 0); saved || is_call) return saved;
   return saved_frame_pointer(state, red_zone);
 }
 
@@ -39,18 +39,29 @@ std::optional<cfi::Formula> cfa_of(const State& state) {
   return std::nullopt;
 }
 
+constexpr std::int64_t return_address_offset = -8;
+
+bool has_return_address(const State& state, bool is_call) {
+  // Once it is popped, a callee overwrites it, and far below SP a signal handler does.
+  const std::int64_t below = is_call ? 0 : red_zone;
+  const Value& pointer = state[rsp];
+  if (pointer.is(Value::Kind::Cfa) && pointer.number > return_address_offset + below) return false;
+  return state.load(cfa_plus(return_address_offset), 64) == return_address;
+}
+
 }  // namespace
 
-std::optional<cfi::Rules> rules_of(const State& state) {
-  constexpr std::int64_t return_address_offset = -8;
+std::optional<cfi::Rules> rules_of(const State& state, bool is_call) {
   const auto cfa = cfa_of(state);
-  const Value& pointer = state[rsp];
-  // Once it is popped, a signal handler may overwrite it.
-  if (pointer.is(Value::Kind::Cfa) && pointer.number > return_address_offset + red_zone) return std::nullopt;
-  if (!cfa || state.load(cfa_plus(return_address_offset), 64) != return_address) return std::nullopt;
-  const auto frame_pointer = frame_pointer_of(state);
+  if (!cfa || !has_return_address(state, is_call)) return std::nullopt;
+  const auto frame_pointer = frame_pointer_of(state, is_call);
   if (!frame_pointer) return std::nullopt;
   return cfi::Rules{*cfa, {}, *frame_pointer, cfi::Formula{std::nullopt, return_address_offset, true}};
+}
+
+std::string_view why_no_rules(const State& state, bool is_call) {
+  if (!cfa_of(state)) return "other-base";
+  return has_return_address(state, is_call) ? "frame-pointer-unknown" : "return-address-moved";
 }
 
 }  // namespace sframe_gen::code

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "cfi/rules.hpp"
 #include "code/state.hpp"
@@ -11,6 +12,11 @@ namespace sframe_gen::code {
 /// 16), from SP where that is known, else from FP; the return address is at CFA - 8; the caller's FP is in its
 /// register, or where the function has saved it. No value: the CFA counts from neither, or the return address or the
 /// caller's FP is nowhere.
-std::optional<cfi::Rules> rules_of(const State& state);
+///
+/// `is_call`: the row is of a call, and holds in the callee as well: what is below SP is the callee's.
+std::optional<cfi::Rules> rules_of(const State& state, bool is_call = false);
+
+/// Why a state has no rules: "other-base", "return-address-moved" or "frame-pointer-unknown".
+std::string_view why_no_rules(const State& state, bool is_call);
 
 }  // namespace sframe_gen::code

@@ -155,6 +155,10 @@ State::Join State::join(const State& other, bool may_probe) {
     trusts_callee = true;
     changed = true;
   }
+  if (other.after_call == 0 && after_call != 0) {
+    after_call = 0;
+    changed = true;
+  }
   return changed ? Join::Changed : Join::Same;
 }
 

@@ -88,6 +88,8 @@ class State {
   bool is_doubtful = false;
   /// SP is known only if a callee, whose code is not known, has kept it.
   bool trusts_callee = false;
+  /// The last call on the way here, if no path without a call leads here; else 0. It may be one that does not return.
+  std::uint64_t after_call = 0;
 
  private:
   bool may_hit(const Slot& slot, std::uint32_t base, std::int64_t begin, std::int64_t size) const;

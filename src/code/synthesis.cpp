@@ -4,6 +4,7 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -20,14 +21,15 @@ namespace {
 /// with the same rules.
 class SharedCode {
  public:
-  SharedCode(Program& program, std::size_t functions) {
+  SharedCode(Program& program, std::size_t functions, std::vector<Lack>& lacking) {
     std::vector<Range> instructions;
     for (std::size_t i = 0; i < functions; ++i) {
       const FunctionProof proof = program.functions()[i];
-      const bool is_refused = proof.refusal != Refusal::None && program.described(proof.start) == nullptr;
-      // Others may be no functions.
-      if (!is_refused || !(program.marks().is_sure_start(proof.start) || proof.begins_without_frame_pointer)) continue;
+      if (!may_share(program, proof)) continue;
       Reach reach = reach_of(program, proof);
+      // Code that CFI describes gets no such rows.
+      std::erase_if(reach.instructions, [&](const Range& one) { return program.described(one.begin) != nullptr; });
+      for (const Range& one : reach.instructions) lacking.push_back({one.begin, one.end, name_of(proof.refusal)});
       std::ranges::move(reach.instructions, std::back_inserter(instructions));
       for (const auto& [begin, rules] : reach.blocks) {
         const auto [block, is_new] = blocks_.try_emplace(begin, rules);
@@ -45,6 +47,16 @@ class SharedCode {
   }
 
  private:
+  static bool may_share(Program& program, const FunctionProof& proof) {
+    if (proof.refusal == Refusal::None) return false;
+    // Only where CFI describes code are all paths followed before these reasons are known, and none goes on without
+    // CFI.
+    const bool is_described = program.described(proof.start) != nullptr;
+    if (is_described && (proof.refusal == Refusal::NoReturn || proof.refusal == Refusal::TailNotProved)) return false;
+    // A label is no function: no path comes there as a call does.
+    return !(proof.is_taken_only && program.marks().is_label(proof.start));
+  }
+
   SeededMap<std::uint64_t, std::optional<cfi::Rules>> blocks_;
   RangeSet instructions_;
 };
@@ -52,17 +64,23 @@ class SharedCode {
 /// The rows of one function, whose steps come by ascending PC.
 class PieceBuilder {
  public:
-  PieceBuilder(Program& program, const SharedCode& shared, const RangeSet& kept_out, cfi::RuleTable& rules)
-      : program_(program), shared_(shared), kept_out_(kept_out), rules_(rules) {}
+  PieceBuilder(Program& program, const SharedCode& shared, const RangeSet& kept_out, cfi::RuleTable& rules,
+               std::vector<Lack>& lacking)
+      : program_(program), shared_(shared), kept_out_(kept_out), rules_(rules), lacking_(lacking) {}
 
   void add(const Step& step, const State& state) {
     const Range pcs{step.pc, step.pc + step.instruction.size};
-    if (state.is_doubtful || program_.described(step.pc) != nullptr || kept_out_.overlaps(pcs)) return;
+    if (program_.described(step.pc) != nullptr || kept_out_.overlaps(pcs)) return;
+    const bool is_call = step.instruction.operation == Operation::Call;
+    const auto rules = rules_of(state, is_call);
     const bool follows = std::exchange(last_end_, pcs.end) == pcs.begin;
     differs_ = (follows && differs_) || shared_.differs(pcs, state, follows);
-    if (differs_) return;
-    const auto rules = rules_of(state);
-    if (!rules) return;
+    const std::string_view lack = state.is_doubtful      ? "doubtful-jump"
+                                  : step.may_be_anothers ? "after-call"
+                                  : differs_             ? "shared-code"
+                                  : !rules               ? why_no_rules(state, is_call)
+                                                         : "";
+    if (!lack.empty()) return add_lack(pcs, lack);
     const cfi::RuleId rule = rules_.intern(*rules);
     if (pieces_.empty() || !goes_on(pieces_.back(), pcs)) pieces_.push_back({pcs.begin, 0, false, {}});
     cfi::Function& piece = pieces_.back();
@@ -77,6 +95,14 @@ class PieceBuilder {
   }
 
  private:
+  void add_lack(const Range& pcs, std::string_view reason) {
+    if (!lacking_.empty() && lacking_.back().end == pcs.begin && lacking_.back().reason == reason) {
+      lacking_.back().end = pcs.end;
+    } else {
+      lacking_.push_back({pcs.begin, pcs.end, reason});
+    }
+  }
+
   bool goes_on(const cfi::Function& piece, const Range& pcs) const {
     return piece.end() <= pcs.begin && pcs.end - piece.start <= UINT32_MAX && is_padding({piece.end(), pcs.begin});
   }
@@ -102,8 +128,25 @@ class PieceBuilder {
   bool differs_ = false;  ///< the last step's rules, from those of a refused function
   const RangeSet& kept_out_;
   cfi::RuleTable& rules_;
+  std::vector<Lack>& lacking_;
   std::vector<cfi::Function> pieces_;
 };
+
+/// By address, without what another one has said before.
+std::vector<Lack> disjoint(std::vector<Lack> all) {
+  std::ranges::stable_sort(all, {}, &Lack::begin);
+  std::vector<Lack> lacking;
+  for (Lack one : all) {
+    if (!lacking.empty()) one.begin = std::max(one.begin, lacking.back().end);
+    if (one.begin >= one.end) continue;
+    if (!lacking.empty() && lacking.back().end == one.begin && lacking.back().reason == one.reason) {
+      lacking.back().end = one.end;
+    } else {
+      lacking.push_back(one);
+    }
+  }
+  return lacking;
+}
 
 /// The parts of merged functions on which those agree.
 void add_agreed(const cfi::Function& merged, const cfi::RuleTable& rules, std::vector<cfi::Function>& pieces) {
@@ -121,7 +164,7 @@ void add_agreed(const cfi::Function& merged, const cfi::RuleTable& rules, std::v
 }
 
 /// Pieces of several functions may overlap: where code is shared.
-std::vector<cfi::Function> disjoint(std::vector<cfi::Function> all, cfi::RuleTable& rules) {
+std::vector<cfi::Function> disjoint(std::vector<cfi::Function> all, cfi::RuleTable& rules, std::vector<Lack>& lacking) {
   std::ranges::sort(all, {}, &cfi::Function::start);
   std::vector<cfi::Function> pieces;
   for (std::size_t i = 0; i < all.size();) {
@@ -131,6 +174,7 @@ std::vector<cfi::Function> disjoint(std::vector<cfi::Function> all, cfi::RuleTab
     if (next == i + 1) {
       pieces.push_back(std::move(all[i]));
     } else {
+      lacking.push_back({all[i].start, end, "shared-code"});
       for (const cfi::Function& merged : cfi::merge_overlapping(std::span(all).subspan(i, next - i), rules))
         add_agreed(merged, rules, pieces);
     }
@@ -161,12 +205,12 @@ void count_function(const FunctionProof& proof, Program& program, SynthesisCover
 }  // namespace
 
 void synthesize(Program& program, const RangeSet& kept_out, cfi::RuleTable& rules, std::vector<cfi::Function>& pieces,
-                SynthesisCoverage& coverage) {
+                SynthesisCoverage& coverage, std::vector<Lack>& lacking) {
   std::vector<cfi::Function> all;
   // To visit one may find others, which nothing has proved.
   const std::size_t count = program.functions().size();
-  const SharedCode shared(program, count);
-  PieceBuilder builder(program, shared, kept_out, rules);
+  const SharedCode shared(program, count, lacking);
+  PieceBuilder builder(program, shared, kept_out, rules, lacking);
   for (std::size_t i = 0; i < count; ++i) {
     const FunctionProof proof = program.functions()[i];
     if (program.described(proof.start) != nullptr || kept_out.overlaps({proof.start, proof.start + 1})) continue;
@@ -178,10 +222,15 @@ void synthesize(Program& program, const RangeSet& kept_out, cfi::RuleTable& rule
       found = builder.take();
     }
     count_function(last, program, coverage);
-    if (last.refusal == Refusal::None) std::ranges::move(found, std::back_inserter(all));
+    if (last.refusal == Refusal::None) {
+      std::ranges::move(found, std::back_inserter(all));
+      continue;
+    }
+    for (const cfi::Function& piece : found) lacking.push_back({piece.start, piece.end(), name_of(last.refusal)});
   }
   std::ranges::sort(coverage.found, {}, &SynthesisCoverage::Function::start);
-  pieces = disjoint(std::move(all), rules);
+  pieces = disjoint(std::move(all), rules, lacking);
+  lacking = disjoint(std::move(lacking));
   for (const cfi::Function& piece : pieces) {
     coverage.bytes += piece.size;
     coverage.rows += piece.rows.size();

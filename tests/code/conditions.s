@@ -502,8 +502,8 @@ end \name
 .endm
   two_of_three not_stored__proved, in_memory "mov %esi,8(%rbx)"
   two_of_three not_stored__return_not_at_entry, in_memory , "mov %esi,8(%rbx)"
-  two_of_three not_called__proved, in_memory "call elsewhere@plt"
-  two_of_three not_called__return_not_at_entry, in_memory , "call elsewhere@plt"
+  two_of_three not_called__proved, in_memory "call return_start"
+  two_of_three not_called__return_not_at_entry, in_memory , "call return_start"
   two_of_three same_base__proved, in_memory "mov %rsi,%rbx"
   two_of_three same_base__return_not_at_entry, in_memory , "mov %rsi,%rbx"
 .macro by_two_paths other:req
@@ -562,49 +562,39 @@ end jump__indirect_jump
 
 # 8. Calls that do not return.
 begin endless__proved
-  test %edi,%edi
-  jne 1f
-  push %rax
-  .cfi_def_cfa_offset 16
-  call abort@plt
-  test %eax,%eax
-  jne 1f
-1:.cfi_def_cfa_offset 8
+  call elsewhere@plt
   ret
 end endless__proved
-begin endless__conflicting_paths
-  test %edi,%edi
-  jne 1f
-  push %rax
-  .cfi_def_cfa_offset 16
-  call elsewhere@plt
-  test %eax,%eax
-  jne 1f
-1:.cfi_def_cfa_offset 8
+begin endless__no_return
+  call abort@plt
   ret
-end endless__conflicting_paths
+end endless__no_return
 begin endless_callee__proved
-  test %edi,%edi
-  jne 1f
-  push %rax
-  .cfi_def_cfa_offset 16
-  call some_return__no_return
-  test %eax,%eax
-  jne 1f
-1:.cfi_def_cfa_offset 8
+  call some_return__proved
   ret
 end endless_callee__proved
-begin endless_callee__conflicting_paths
+begin endless_callee__no_return
+  call some_return__no_return
+  ret
+end endless_callee__no_return
+# Where a path after a call disagrees with one without a call, the call does not return, whatever its callee does. Where no
+# call is to blame, the function is refused.
+.macro disagrees name, code:vararg
+begin \name
   test %edi,%edi
   jne 1f
   push %rax
   .cfi_def_cfa_offset 16
-  call some_return__proved
+  \code
   test %eax,%eax
   jne 1f
+  nop
 1:.cfi_def_cfa_offset 8
   ret
-end endless_callee__conflicting_paths
+end \name
+.endm
+  disagrees disagrees__proved, call elsewhere@plt
+  disagrees disagrees__conflicting_paths, mov %esi, %eax
 # A call at the end of a function does not return: what follows is another function.
 begin last_call__proved
   test %edi,%edi

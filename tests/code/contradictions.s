@@ -348,6 +348,66 @@ end \name
 .endm
   through_table hole__right
   through_table hole__wrong
+# GCC 16 saves rbp by `mov` where it needs it, also before a last call. The call before that does not return, but seems to.
+.macro saves_late name, offset
+begin \name
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  test %edi,%edi
+  je 1f
+  js 2f
+  mov %rbp,8(%rsp)
+  .cfi_offset %rbp,-24
+  xor %ebp,%ebp
+  test %esi,%esi
+  js 3f
+  mov %rdi,%rbp
+3:call elsewhere@plt
+1:.cfi_restore %rbp
+  mov %rbp,(%rsp)
+  .cfi_offset %rbp,\offset
+  mov %rdi,%rbp
+  call __stack_chk_fail@plt
+2:.cfi_restore %rbp
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end \name
+.endm
+  saves_late saved_late__right, -32
+  saves_late saved_late__wrong, -16
+# GCC makes no code for a part that cannot be reached, and the jump there leads to another function's.
+begin empty_part__right
+  test %edi,%edi
+  je .Lpart
+  ret
+end empty_part__right
+begin empty_part__wrong
+  push %rbx
+  .cfi_def_cfa_offset 16
+  test %edi,%edi
+  je 1f
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+1:pop %rbx
+  ret
+end empty_part__wrong
+begin has_part
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  test %edi,%edi
+  jne .Lpart
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end has_part
+begin part_of_another.cold
+  .cfi_def_cfa_offset 32
+.Lpart:
+  mov %edi,%esi
+  ud2
+end part_of_another.cold
 begin another.cold
   .cfi_def_cfa_offset 64
 .Lanother_part:

@@ -70,7 +70,8 @@ class Comparison {
   void find_rows(code::Program& hidden) {
     std::vector<cfi::Function> pieces;
     SynthesisCoverage coverage;
-    code::synthesize(hidden, {}, rules_, pieces, coverage);
+    std::vector<code::Lack> lacking;
+    code::synthesize(hidden, {}, rules_, pieces, coverage, lacking);
     std::vector<Range> with_row;
     for (const cfi::Function& piece : pieces) with_row.push_back({piece.start, piece.end()});
     with_row_ = RangeSet(std::move(with_row));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,22 @@ TEST(Program, FindsFunctionsWithoutCfiByEvidence) {
     }
     expect_pairs(code.cases(), 23);
   }
+}
+
+TEST(Program, ProvesByImportsOnlyWhatACallHasEntered) {
+  for (const auto& [name, pairs] : std::map<std::string, std::size_t>{{"imports", 2}, {"foreign_imports", 2}}) {
+    const Undescribed code(name, {.proves_undescribed = true});
+    for (const auto& [symbol, expected] : code.cases().all())
+      EXPECT_EQ(code.result_of(symbol), expected.result) << symbol << " of " << name;
+    expect_pairs(code.cases(), pairs);
+  }
+}
+
+TEST(Program, KnowsThatNothingCallsItsEntryPointNorComesBackFromExit) {
+  const Undescribed code("entry_point", {.proves_undescribed = true}, "-e start__entry_point");
+  for (const auto& [symbol, expected] : code.cases().all())
+    EXPECT_EQ(code.result_of(symbol), expected.result) << symbol;
+  expect_pairs(code.cases(), 3);
 }
 
 /// Starts of the functions that are found in a program whose entry calls another function. `depths`: what Go's table

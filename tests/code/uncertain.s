@@ -98,3 +98,230 @@ other_register__none:
   lea -8(%r10),%rsp
   ret
 end realigns
+
+# 3. A function whose address alone is taken, and that is refused, comes with a frame to the end of another one.
+.macro shares_end place, depth
+comes_to_\place:
+  sub $\depth,%rsp
+  mov (%rdi),%r8
+  jmp shared_end__\place
+  .p2align 4
+begin owns_\place
+  test %edi,%edi
+  jne shared_end__\place
+  ret
+shared_end__\place:
+  inc %eax
+  jmp *%r8
+end owns_\place
+.endm
+  shares_end none, 24
+  shares_end row, 0
+  .data
+  .p2align 3
+  .quad comes_to_none, comes_to_row, begins__none
+  .text
+
+# 1. A function may begin where a proved one ends by a jump. Where only a refused one does, nothing says that it is called.
+.macro jumps_on place, end:vararg
+begin jumps_to_\place
+  .cfi_startproc
+  test %edi,%edi
+  jne entered_by_jump__\place
+  \end
+  .cfi_endproc
+end jumps_to_\place
+entered_by_jump__\place:
+  inc %eax
+  ret
+  .p2align 4
+.endm
+  jumps_on none, .byte 6
+  jumps_on row, ret
+
+# 8. A call may be one that does not return. What follows may be another function then, of which nothing says that it is one
+# but where it is, its address, or an endbr64. It has a row only if it leads to where the function returns.
+.macro before_call
+  push %rbx
+  push %rbx
+  test %edi,%edi
+  jne 1f
+  pop %rbx
+  pop %rbx
+  ret
+1:
+.endm
+.macro never_ends
+1:call elsewhere@plt
+  jmp 1b
+.endm
+begin before_worker
+  before_call
+  call dies@plt
+  .p2align 4
+worker__none:
+  push %rbx
+  never_ends
+end before_worker
+begin takes_worker
+  lea worker__none(%rip),%rax
+  ret
+end takes_worker
+begin no_worker
+  before_call
+  call elsewhere@plt
+worker__row:
+  pop %rbx
+  pop %rbx
+  ret
+end no_worker
+# Postgres has such calls of a function that returns for other arguments.
+begin may_return
+  test %edi,%edi
+  je 1f
+  ret
+1:call abort@plt
+end may_return
+begin before_begin
+  before_call
+  call may_return
+begins__none:
+  endbr64
+  push %rbp
+  mov %rsp,%rbp
+  never_ends
+end before_begin
+begin no_begin
+  before_call
+  call setjmp@plt
+  endbr64
+begins__row:
+  pop %rbx
+  pop %rbx
+  ret
+end no_begin
+begin before_part
+  before_call
+  call may_return
+follows__none:
+  mov %rax,%rdi
+  call abort@plt
+end before_part
+begin no_part
+  before_call
+  call may_return
+follows__row:
+  mov %rax,%rdi
+  jmp 1f
+1:pop %rbx
+  pop %rbx
+  ret
+end no_part
+# Where such a path meets one without a call, and both know FP in different places, the call does not return.
+begin saves_late
+  sub $24,%rsp
+  test %edi,%edi
+  je meets__row
+  js 1f
+  mov %rbp,8(%rsp)
+  xor %ebp,%ebp
+  call dies@plt
+meets__row:
+  mov %rbp,(%rsp)
+  mov %rdi,%rbp
+  call abort@plt
+1:add $24,%rsp
+  ret
+end saves_late
+begin saves_on_no_path
+  sub $24,%rsp
+  test %edi,%edi
+  je meets__none
+  js 1f
+  mov %rbp,8(%rsp)
+  xor %ebp,%ebp
+meets__none:
+  mov %rbp,(%rsp)
+  mov %rdi,%rbp
+  call abort@plt
+1:add $24,%rsp
+  ret
+end saves_on_no_path
+
+# The row of a call holds in the callee, whose frame begins below SP.
+begin pops_return_address
+  test %edi,%edi
+  jz 1f
+  ret
+1:pop %rdi
+return_address_at_call__none:
+  call dies@plt
+end pops_return_address
+begin keeps_return_address
+  test %edi,%edi
+  jz 1f
+  ret
+1:mov (%rsp),%rdi
+return_address_at_call__row:
+  call dies@plt
+end keeps_return_address
+.macro saves_at offset, place
+begin saves_\place
+  sub $8,%rsp
+  mov %rbp,\offset(%rsp)
+  mov %rdi,%rbp
+  test %edi,%edi
+  jz frame_pointer_at_call__\place
+  mov \offset(%rsp),%rbp
+  add $8,%rsp
+  ret
+frame_pointer_at_call__\place:
+  call dies@plt
+end saves_\place
+.endm
+  saves_at -64, none
+  saves_at 0, row
+
+# A part that was split off may be empty, and then another function's follows. It has a row only if it leads out.
+.macro has_cold place, end:vararg
+begin has_cold_\place
+  test %edi,%edi
+  jne cold_\place
+back_\place:
+  ret
+end has_cold_\place
+  .section .text.unlikely,"ax"
+cold_\place:
+  nop
+in_cold__\place:
+  mov %edi,%eax
+  \end
+  .text
+.endm
+  has_cold none, call abort@plt
+  has_cold row, jmp back_row
+
+# What a function has left below SP is nothing to code that it jumps to as at its entry: others may call that.
+.macro leaves place, save:vararg
+begin leaves_\place
+  sub $24,%rsp
+  mov %rbp,8(%rsp)
+  add $24,%rsp
+  jmp jumped_to_\place
+end leaves_\place
+begin between_\place
+  ret
+end between_\place
+jumped_to_\place:
+  sub $24,%rsp
+  \save
+  mov %rdi,%rbp
+stale__\place:
+  nop
+  mov 8(%rsp),%rbp
+  add $24,%rsp
+  ret
+  .p2align 4
+.endm
+  leaves none, nop
+  leaves row, mov %rbp,8(%rsp)
