@@ -310,7 +310,10 @@ class FileWork {
     clear_progress();
     if (!result.contradictions.empty()) result_.what = FileResult::What::Failed;
     if (json()) return write_json(file.string(), result, out_);
-    for (const CodeCheck::Contradiction& found : result.contradictions) error(file.string() + ": " + text_of(found));
+    for (const std::string& line : lines_of(result.contradictions, options_.verbose))
+      error(file.string() + ": " + line);
+    for (const std::string& line : lines_of(result.doubted, options_.verbose))
+      message("warning", file.string() + ": in doubt: " + line);
     if (!options_.quiet) write_summary(file.string(), result, options_.verbose, out_);
   }
 

@@ -399,16 +399,25 @@ void write_json(const std::string& file, const std::string& output, const Remove
         out);
 }
 
+namespace {
+
+ordered_json json_of(const std::vector<CodeCheck::Contradiction>& contradictions) {
+  ordered_json list = ordered_json::array();
+  for (const CodeCheck::Contradiction& found : contradictions)
+    list.push_back({{"function", found.function},
+                    {"start", hex(found.start)},
+                    {"pc", hex(found.begin)},
+                    {"end", hex(found.end)},
+                    {"cfi", found.cfi},
+                    {"code", found.code},
+                    {"instruction", found.instruction}});
+  return list;
+}
+
+}  // namespace
+
 void write_json(const std::string& file, const CodeCheck& result, std::ostream& out) {
-  ordered_json contradictions = ordered_json::array(), refused = ordered_json::object();
-  for (const CodeCheck::Contradiction& found : result.contradictions)
-    contradictions.push_back({{"function", found.function},
-                              {"start", hex(found.start)},
-                              {"pc", hex(found.begin)},
-                              {"end", hex(found.end)},
-                              {"cfi", found.cfi},
-                              {"code", found.code},
-                              {"instruction", found.instruction}});
+  ordered_json refused = ordered_json::object();
   for (const auto& [reason, count] : result.refused_by_reason) refused[reason] = count;
   ordered_json tables = ordered_json::array();
   for (const CodeCheck::TableByContents& found : result.tables_by_contents)
@@ -424,8 +433,10 @@ void write_json(const std::string& file, const CodeCheck& result, std::ostream& 
           {"bytes", {{"described", result.described_bytes}, {"compared", result.compared_bytes}}},
           {"not_reached", result.not_reached_bytes},
           {"contradicted_functions", result.contradicted_functions},
-          {"contradictions", std::move(contradictions)},
+          {"contradictions", json_of(result.contradictions)},
           {"contradictions_left_out", result.contradictions_left_out},
+          {"doubted", json_of(result.doubted)},
+          {"doubted_left_out", result.doubted_left_out},
           {"tables_by_contents", std::move(tables)},
       },
       out);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <new>
 #include <ostream>
 #include <string>
@@ -340,10 +341,45 @@ void write_savings(const ConvertOutcome& outcome, std::ostream& out) {
   if (const auto coverage = sum_of(*archive)) write(*coverage, out);
 }
 
+namespace {
+
 std::string text_of(const CodeCheck::Contradiction& found) {
   const std::string name = found.function.empty() ? "function at " + hex(found.start) : printable(found.function);
   return name + ": pc " + hex(found.begin) + " to " + hex(found.end) + ": CFI has " + found.cfi + ", but " +
          found.code + " (" + found.instruction + ")";
+}
+
+/// What contradictions of one cause have in common: what CFI is wrong about, and the kind of instruction that decides.
+std::string cause_of(const CodeCheck::Contradiction& found) {
+  const std::string column = found.cfi.substr(0, found.cfi.find(' '));
+  const std::size_t name = found.instruction.find(": ");
+  const std::string rest = name == std::string::npos ? found.instruction : found.instruction.substr(name + 2);
+  return column + ' ' + rest.substr(0, rest.find(' '));
+}
+
+}  // namespace
+
+std::vector<std::string> lines_of(const std::vector<CodeCheck::Contradiction>& found, bool lists_each) {
+  struct Cause {
+    const CodeCheck::Contradiction* first = nullptr;
+    std::size_t others = 0;
+  };
+  std::vector<Cause> causes;
+  std::map<std::string, std::size_t> numbers;
+  for (const CodeCheck::Contradiction& one : found) {
+    const auto [number, is_new] = numbers.try_emplace(cause_of(one), causes.size());
+    if (is_new || lists_each) {
+      causes.push_back({&one, 0});
+    } else {
+      ++causes[number->second].others;
+    }
+  }
+  std::vector<std::string> lines;
+  lines.reserve(causes.size());
+  for (const Cause& cause : causes)
+    lines.push_back(text_of(*cause.first) +
+                    (cause.others == 0 ? "" : ", and " + std::to_string(cause.others) + " more of this kind"));
+  return lines;
 }
 
 void write_summary(const std::string& file, const CodeCheck& result, bool with_details, std::ostream& out) {
@@ -351,8 +387,9 @@ void write_summary(const std::string& file, const CodeCheck& result, bool with_d
       << result.functions - result.proved << " refused; " << result.compared_bytes << " of " << result.described_bytes
       << " bytes compared, " << result.not_reached_bytes << " not reached: "
       << (result.contradicted_functions == 0 ? "no contradiction"
-                                             : count_of(result.contradicted_functions, "function") + " contradicted")
-      << '\n';
+                                             : count_of(result.contradicted_functions, "function") + " contradicted");
+  if (!result.doubted.empty()) out << ", " << result.doubted.size() + result.doubted_left_out << " in doubt";
+  out << '\n';
   for (const auto& [reason, count] : result.refused_by_reason) out << "  " << reason << ": " << count << '\n';
   if (result.contradictions_left_out != 0)
     out << "  more contradictions, not listed: " << result.contradictions_left_out << '\n';

@@ -76,8 +76,9 @@ void write_summary(const std::string& file, const RemoveOutcome& removed, Done d
 /// What the comparison of a file's CFI with its code has found; if asked for, also each refused function, and each jump
 /// table that was read by its contents.
 void write_summary(const std::string& file, const CodeCheck& result, bool with_details, std::ostream& out);
-/// "f: pc 0x10 to 0x18: CFI has CFA rsp+8, but that is CFA-16 (0xc: sub rsp, 0x18)".
-std::string text_of(const CodeCheck::Contradiction& found);
+/// A line for each cause, with the first contradiction of it, or for each contradiction: "f: pc 0x10 to 0x18: CFI has
+/// CFA rsp+8, but that is CFA-16 (0xc: sub rsp, 0x18), and 7 more of this kind".
+std::vector<std::string> lines_of(const std::vector<CodeCheck::Contradiction>& found, bool lists_each);
 
 /// "libc.so: 3714 FDEs, 24964 rows, 45267 PCs checked: no difference; 4 gaps".
 void write_summary(const std::string& file, const Verification& result, std::ostream& out);
