@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -168,6 +169,9 @@ struct CodeCoverage {
   std::vector<Place> places;               ///< ascending within a section
   std::map<RowSource, Described> sources;  ///< those that have rows
   std::vector<Stretch> stretches;          ///< ascending within a section
+  /// Bytes that no row covers, by reason, if rows were made of proved instructions: the key of an Unrepresentable where
+  /// CFI describes the code, else why its function is refused or its place has no row, or "not-reached".
+  std::map<std::string, std::uint64_t, std::less<>> reasons;
   /// Calls at the very end of a function that another one follows without padding. Readers that look up the return
   /// address itself find the wrong function there.
   std::uint64_t calls_at_next_function = 0;

@@ -20,6 +20,8 @@ namespace sframe_gen::encode {
 
 namespace {
 
+using code::Lack;
+
 /// Whether `ranges` have `pc`; lowers `end` to where that changes.
 bool holds(const RangeSet& ranges, std::uint64_t pc, std::uint64_t& end) {
   const auto found = ranges.find(pc);
@@ -29,16 +31,54 @@ bool holds(const RangeSet& ranges, std::uint64_t pc, std::uint64_t& end) {
   return inside;
 }
 
+/// Why places have no row, where a proof of the instructions was asked for.
+class Reasons {
+ public:
+  Reasons(const std::vector<NamedCoverageHole>& holes, const std::vector<Lack>* lacking) {
+    if (lacking == nullptr) return;
+    is_asked_ = true;
+    lacking_ = *lacking;
+    for (const NamedCoverageHole& named : holes)
+      holes_.push_back({named.hole.begin, named.hole.end, key_of(named.hole.reason)});
+    std::ranges::sort(holes_, {}, &Lack::begin);
+  }
+
+  void count(std::uint64_t begin, std::uint64_t end, bool has_cfi,
+             std::map<std::string, std::uint64_t, std::less<>>& bytes) const {
+    if (!is_asked_) return;
+    const std::span<const Lack> reasons = has_cfi ? std::span<const Lack>(holes_) : lacking_;
+    const std::string_view none = has_cfi ? "left-out" : "not-reached";
+    auto next = std::ranges::upper_bound(reasons, begin, {}, &Lack::begin);
+    if (next != reasons.begin()) --next;
+    for (std::uint64_t pc = begin; pc < end;) {
+      while (next != reasons.end() && next->end <= pc) ++next;
+      const bool is_in = next != reasons.end() && next->begin <= pc;
+      const std::uint64_t stop = next == reasons.end() ? end : std::min(end, is_in ? next->end : next->begin);
+      const std::string_view reason = is_in ? next->reason : none;
+      const auto known = bytes.find(reason);
+      (known != bytes.end() ? known->second : bytes[std::string(reason)]) += stop - pc;
+      pc = stop;
+    }
+  }
+
+ private:
+  bool is_asked_ = false;
+  std::vector<Lack> holes_;        ///< in code that CFI describes
+  std::span<const Lack> lacking_;  ///< in other code
+};
+
 class CodeCounter {
  public:
-  CodeCounter(const elf::Image& image, RangeSet described, RangeSet with_rows, const RowSources& sources)
+  CodeCounter(const elf::Image& image, RangeSet described, RangeSet with_rows, const RowSources& sources,
+              const Reasons& reasons)
       : image_(image),
         abi_(elf::machine_of(image).abi),
         names_(image),
         section_names_(image.file_bytes().size()),
         described_(std::move(described)),
         with_rows_(std::move(with_rows)),
-        sources_(sources) {}
+        sources_(sources),
+        reasons_(reasons) {}
 
   CodeCoverage count() {
     for (const elf::Section& section : image_.sections())
@@ -111,6 +151,7 @@ class CodeCounter {
   void add(const elf::Section& section, CodeCoverage::Place place) {
     count_.without_cfi += place.without_cfi;
     count_.without_row += place.without_row;
+    if (place.without_row != 0) reasons_.count(place.begin, place.end, place.without_cfi == 0, code_.reasons);
     CodeCoverage::Place* const last = code_.places.size() == first_ ? nullptr : &code_.places.back();
     if (last != nullptr && last->end == place.begin && last->function == place.function) {
       last->end = place.end;
@@ -157,6 +198,7 @@ class CodeCounter {
   NameBudget section_names_;
   RangeSet described_, with_rows_;
   const RowSources& sources_;
+  const Reasons& reasons_;
   CodeCount count_;        ///< of the section
   std::size_t first_ = 0;  ///< of the section's places
   CodeCoverage code_;
@@ -173,14 +215,15 @@ RangeSet described_by_records(const cfi::FrameSource& source) {
 }  // namespace
 
 CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::StubList& stubs,
-                           const std::vector<NamedCoverageHole>& holes) {
+                           const std::vector<NamedCoverageHole>& holes, const std::vector<code::Lack>* lacking) {
   const RangeSet described = described_by_records(source);
   std::vector<Range> with_rows = source.described().ranges(), without_rows;
   for (const stubs::StubRun& run : stubs.runs) with_rows.push_back({run.start, run.end()});
   for (const NamedCoverageHole& named : holes) without_rows.push_back({named.hole.begin, named.hole.end});
   const RowSources sources(source, stubs);
   RangeSet rows = RangeSet(std::move(with_rows)).without(RangeSet(std::move(without_rows)));
-  return CodeCounter(image, described, std::move(rows), sources).count();
+  const Reasons reasons(holes, lacking);
+  return CodeCounter(image, described, std::move(rows), sources, reasons).count();
 }
 
 }  // namespace sframe_gen::encode

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "code/synthesis.hpp"
 #include "elf/image.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
@@ -10,8 +11,8 @@
 namespace sframe_gen::encode {
 
 /// What of the code of `image` call frame information and rows describe. `holes`: PCs without a row of what FDEs
-/// describe, or stubs.
+/// describe, or stubs. `lacking`: of a proof that was asked for rows; else null.
 CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::StubList& stubs,
-                           const std::vector<NamedCoverageHole>& holes);
+                           const std::vector<NamedCoverageHole>& holes, const std::vector<code::Lack>* lacking);
 
 }  // namespace sframe_gen::encode

@@ -307,15 +307,15 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& 
   if (!options.count_code) proof.synthesized.found.clear();
   if (!proof.pieces.empty())
     source.emplace(image, cfi_image, with_proved_pieces(go, std::move(proof.pieces), std::move(proof.rules)));
-  EncodedFunctions encoded =
-      encode_functions_of(image, *source, stubs, dialect, options.count_code, proof.contradicted);
+  EncodedFunctions encoded = encode_functions_of(image, *source, stubs, dialect, options.count_code, proof.contradicted,
+                                                 options.synthesize ? &proof.lacking : nullptr);
   encoded.coverage.synthesized = std::move(proof.synthesized);
   return encoded;
 }
 
 EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
                                      const stubs::StubList& look_alikes, const emit::Dialect& dialect, bool count_code,
-                                     const RangeSet& disproved) {
+                                     const RangeSet& disproved, const std::vector<code::Lack>* lacking) {
   if (source.empty()) {
     if (!image.has_section_headers())
       throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
@@ -335,7 +335,7 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSo
     if (encoded.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(encoded.coverage));
     if (covers) cover_padding(image, gaps ? &*gaps : nullptr, holes_of(encoded.coverage), 1, encoded);
     if (count_code) {
-      encoded.coverage.code = code_coverage(image, source, stubs, encoded.coverage.holes);
+      encoded.coverage.code = code_coverage(image, source, stubs, encoded.coverage.holes, lacking);
       if (gaps) encoded.coverage.code->calls_at_next_function = calls_at_next_function(encoded.encoder, *gaps);
     }
     return encoded;

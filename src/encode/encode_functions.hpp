@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "code/synthesis.hpp"
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
 #include "emit/compact/compacted.hpp"
@@ -70,9 +71,11 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
 /// proof of the instructions.
 EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
                                      const emit::Dialect& dialect, const ConvertOptions& options = {});
-/// For those who need the source afterwards. PCs that are `disproved` get no rows.
+/// For those who need the source afterwards. PCs that are `disproved` get no rows. `lacking`: as code_coverage() has
+/// it.
 EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
                                      const stubs::StubList& stubs, const emit::Dialect& dialect,
-                                     bool count_code = false, const RangeSet& disproved = {});
+                                     bool count_code = false, const RangeSet& disproved = {},
+                                     const std::vector<code::Lack>* lacking = nullptr);
 
 }  // namespace sframe_gen::encode

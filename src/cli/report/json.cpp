@@ -179,6 +179,7 @@ ordered_json json_of(const SynthesisCoverage& synthesized) {
 ordered_json json_of(const CodeCoverage& code) {
   ordered_json json = json_of(code.all);
   json["calls_at_next_function"] = code.calls_at_next_function;
+  for (const auto& [reason, bytes] : code.reasons) json["without_row_by_reason"][reason] = bytes;
   json["sections"] = ordered_json::array();
   for (const CodeCoverage::Section& section : code.sections) {
     json["sections"].push_back({{"name", section.name}});

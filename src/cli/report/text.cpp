@@ -444,6 +444,14 @@ std::optional<Coverage> sum_of(const ArchiveOutcome& archive) {
   return sum;
 }
 
+/// Reasons with their bytes, those with the most first.
+std::vector<std::pair<std::string, std::uint64_t>> by_number(
+    const std::map<std::string, std::uint64_t, std::less<>>& reasons) {
+  std::vector<std::pair<std::string, std::uint64_t>> sorted(reasons.begin(), reasons.end());
+  std::ranges::stable_sort(sorted, std::greater(), &std::pair<std::string, std::uint64_t>::second);
+  return sorted;
+}
+
 void write_code(const CodeCoverage& code, std::ostream& out) {
   out << "  code: ";
   write_counts(code.all, out);
@@ -452,6 +460,9 @@ void write_code(const CodeCoverage& code, std::ostream& out) {
     largest.push_back((largest.empty() ? "largest gaps: " : "") + name_of(*place) + ' ' +
                       std::to_string(place->without_row));
   out << in_parentheses(largest) << '\n';
+  std::vector<std::string> reasons;
+  for (const auto& [reason, bytes] : by_number(code.reasons)) reasons.push_back(std::to_string(bytes) + ' ' + reason);
+  if (!reasons.empty()) out << "  bytes without a row, by reason" << in_parentheses(reasons) << '\n';
   std::string sources;
   for (const auto& [source, described] : code.sources)
     sources += (sources.empty() ? "" : "; ") + std::string(name_of(source)) + " (" + text_of(source, described) + ')';
