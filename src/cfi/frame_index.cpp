@@ -76,7 +76,7 @@ class UnknownFields {
     if (const auto* const in_cie = of_cies_[fde.cie_index]) return in_cie;
     if (const auto* const in_addresses = first_in(table_.start_field_of(fde), end_of_addresses(fde)))
       return in_addresses;
-    return first_in(fde.instructions);
+    return first_in(table_.instructions_of(fde));
   }
 
  private:
@@ -106,11 +106,18 @@ class UnknownFields {
 constexpr std::uint32_t extended_length = 0xffffffff;
 constexpr std::uint32_t first_reserved_length = 0xfffffff0;
 
-/// What FDEs with their usual handful of instructions take up.
-constexpr std::size_t usual_fde_size = 40;
-
-/// Room is made ahead for no more: a section's size may be a hole's, and more grow with what is really read.
-constexpr std::size_t most_fdes_ahead = std::size_t{1} << 17;
+/// Counts records up to the first whose length says anything else than where the next one is. A section has one CIE for
+/// hundreds of FDEs.
+std::size_t count_records(const FrameTable& table) {
+  std::size_t records = 0;
+  for (std::span<const std::byte> rest = table.section_bytes; rest.size() > sizeof(std::uint32_t); ++records) {
+    const auto length = load<std::uint32_t>(rest, table.endian);
+    rest = rest.subspan(sizeof(length));
+    if (length == 0 || length > rest.size()) break;
+    rest = rest.subspan(length);
+  }
+  return records;
+}
 
 /// One record: its place, the place and value of its CIE id field, and its body.
 struct Record {
@@ -130,7 +137,8 @@ class FrameSectionWalk {
         reader_(table.section_bytes, table.endian, table.origin) {}
 
   void run() {
-    table_.fdes.reserve(std::min(bytes_.size() / usual_fde_size, most_fdes_ahead));
+    // To make room for one after the other would move all of them several times.
+    table_.fdes.reserve(count_records(table_));
     while (!reader_.at_end()) {
       const std::uint64_t offset = reader_.offset();
       const std::uint32_t short_length = reader_.u32("record length");
@@ -254,13 +262,15 @@ class FrameSectionWalk {
   Fde read_fde(Record& record, std::uint32_t cie_index) const {
     const Cie& cie = table_.cies[cie_index];
     ByteReader& body = record.body;
+    if (body.offset() + body.left() > UINT32_MAX) body.fail(record.offset, "FDE ends after the first 4 GiB");
     Fde fde;
     fde.function_start = read_pointer(body, cie.pointer_encoding, table_.section_address, "function start");
     fde.function_size = read_pointer_value(body, cie.pointer_encoding, "function size");
-    fde.section_offset = record.offset;
+    fde.section_offset = static_cast<std::uint32_t>(record.offset);
     fde.cie_index = cie_index;
     if (cie.has_augmentation_data) body.take(body.uleb128("augmentation data size"), "augmentation data");
-    fde.instructions = body.take(body.left(), "instructions");
+    fde.instructions_offset = static_cast<std::uint32_t>(body.offset());
+    fde.size_of_instructions = static_cast<std::uint32_t>(body.left());
     return fde;
   }
 

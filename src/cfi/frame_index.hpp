@@ -52,13 +52,14 @@ struct Cie {
   bool has_unknown_letters = false;    ///< what its rules mean is not known, only where they are
 };
 
-/// A frame description entry.
+/// A frame description entry. Large files have 100,000, so it is small.
 struct Fde {
-  std::uint64_t function_start = 0;  ///< virtual address
-  std::uint64_t function_size = 0;   ///< bytes
-  std::uint64_t section_offset = 0;  ///< of the FDE
-  std::uint32_t cie_index = 0;       ///< into FrameTable::cies
-  std::span<const std::byte> instructions;
+  std::uint64_t function_start = 0;        ///< virtual address
+  std::uint64_t function_size = 0;         ///< bytes
+  std::uint32_t section_offset = 0;        ///< of the FDE
+  std::uint32_t cie_index = 0;             ///< into FrameTable::cies
+  std::uint32_t instructions_offset = 0;   ///< in the section
+  std::uint32_t size_of_instructions = 0;  ///< bytes
 };
 
 /// One section's CIEs and FDEs.
@@ -85,7 +86,11 @@ struct FrameTable {
   /// bytes each, or 4 + 8 and 8 (DWARF 5, section 7.2.2).
   std::uint64_t start_field_of(const Fde& fde) const {
     const bool wide = load<std::uint32_t>(section_bytes.subspan(fde.section_offset), endian) == UINT32_MAX;
-    return fde.section_offset + (wide ? 20 : 8);
+    return std::uint64_t{fde.section_offset} + (wide ? 20 : 8);
+  }
+
+  std::span<const std::byte> instructions_of(const Fde& fde) const {
+    return section_bytes.subspan(fde.instructions_offset, fde.size_of_instructions);
   }
 
   /// Offset in the section of bytes that lie in it.
@@ -149,10 +154,10 @@ AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteRe
 void leave_out_unknown_fields(FrameTable& table, std::span<const object::UnknownRelocation> unknown);
 
 /// Walks the records of .eh_frame or .debug_frame and gives their CIEs and FDEs. Whatever a reader relies on is checked
-/// on the way: each length fits, each FDE names a CIE of this section, CIE versions and augmentations are known, the
-/// fixed fields fit. An FDE of which that does not hold, or whose CIE cannot be read, is named as unreadable. .eh_frame
-/// ends at its terminator (a zero length), where there is one; in .debug_frame zero lengths are passed over, since Go
-/// ends its own part with one, and a linker appends that of C.
+/// on the way: each length fits, each FDE names a CIE of this section and is in its first 4 GiB, CIE versions and
+/// augmentations are known, the fixed fields fit. An FDE of which that does not hold, or whose CIE cannot be read, is
+/// named as unreadable. .eh_frame ends at its terminator (a zero length), where there is one; in .debug_frame zero
+/// lengths are passed over, since Go ends its own part with one, and a linker appends that of C.
 ///
 /// `section_bytes` must outlive the table. Throws MalformedInput with the place of the first
 /// length that does not fit: the records after it cannot be found.

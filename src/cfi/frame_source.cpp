@@ -243,7 +243,7 @@ void FrameSource::keep_fdes_of_code() {
 /// Returns the size of the FDE's instructions and of its CIE's.
 std::size_t FrameSource::bytes_of_instructions(const FdePiece& ref) const {
   const Fde& fde = tables_[ref.table].fdes[ref.fde];
-  return fde.instructions.size() + tables_[ref.table].cies[fde.cie_index].initial_instructions.size();
+  return fde.size_of_instructions + tables_[ref.table].cies[fde.cie_index].initial_instructions.size();
 }
 
 const object::CodeReference* FrameSource::reference_of(std::uint32_t table, std::uint32_t fde) const {
@@ -311,12 +311,6 @@ std::uint64_t FrameSource::drop_shadowed(std::size_t first_fdes) {
   fdes_.resize(first_fdes);
   fdes_.insert(fdes_.end(), kept.begin(), kept.end());
   return shadowed;
-}
-
-std::uint64_t FrameSource::record_bytes() const {
-  std::uint64_t bytes = others_ == nullptr ? 0 : others_->record_bytes();
-  for (const FrameTable& table : tables_) bytes += table.section_bytes.size();
-  return bytes;
 }
 
 RangeSet FrameSource::described() const {

@@ -32,8 +32,6 @@ class OtherFunctions {
   virtual RowSource source_of(std::size_t index) const = 0;
   /// Works out the function of a range. Any thread may call it. `rules` get its rules.
   virtual void read(std::size_t index, Function& function, RuleTable& rules) const = 0;
-  /// Bytes of what describes them.
-  virtual std::uint64_t record_bytes() const = 0;
 };
 
 /// What functions come from: the CFI in .eh_frame and .debug_frame, of the file itself or of its separate debug file,
@@ -50,8 +48,6 @@ class FrameSource {
   bool empty() const;
   /// FDEs that count: about as many as functions.
   std::size_t size() const { return fdes_.size(); }
-  /// Bytes of their sections.
-  std::uint64_t record_bytes() const;
 
   /// A run of functions, for work in parallel.
   struct Part {

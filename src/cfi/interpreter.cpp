@@ -234,7 +234,7 @@ ByteReader CfiInterpreter::reader_of(std::span<const std::byte> instructions) co
 
 void CfiInterpreter::execute_fde(const Fde& fde, const RuleState& initial) {
   const Block block{table_.cies[fde.cie_index], fde.function_start, &initial};
-  ByteReader reader = reader_of(fde.instructions);
+  ByteReader reader = reader_of(table_.instructions_of(fde));
   // Shorter ones cannot make as many rules.
   const bool counts_rules = reader.left() >= most_rules;
   if (paths_ == Paths::Both && !counts_rules) execute_fast(fde, block, reader);
@@ -253,7 +253,7 @@ void CfiInterpreter::execute_fast(const Fde& fde, const Block& block, ByteReader
     ByteReader one = reader_of(bytes);
     return changed({before, false}, read_instruction(one, context_of(block.cie)), block).rule;
   };
-  reader.skip(fast_path_.run(fde.instructions, table_.endian, block.cie, fde.cie_index, change, progress_));
+  reader.skip(fast_path_.run(table_.instructions_of(fde), table_.endian, block.cie, fde.cie_index, change, progress_));
 }
 
 /// Gives false where nothing after the instruction can be known.

@@ -142,7 +142,7 @@ LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::pa
   warn_of_moved_headers(image, layout, observer);
   if (rewrite) rewrite->place(layout);
   // Function starts are stored relative to the section: its place comes before its bytes.
-  BytePieces bytes = encode::take_encoded(layout.section_address, encoded.encoder, image.name());
+  ByteChunks bytes = encode::take_encoded(layout.section_address, encoded.encoder, image.name());
   if (options.from_section) rows.check(joined(bytes), layout.section_address);
   // What can fail comes before the file is replaced.
   LinkedOutcome linked = outcome_of(std::move(encoded.coverage), layout);

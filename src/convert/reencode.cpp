@@ -74,8 +74,9 @@ encode::EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const 
     cover();
     return encoded;
   }
+  encode::CodeWindow window = gaps.window();
   emit::compact::RowStream rows(encoded_rules, [&](std::uint64_t begin, std::uint64_t end) {
-    return described && !described->overlaps({begin, end}) && gaps.is_padding(begin, end);
+    return described && !described->overlaps({begin, end}) && gaps.is_padding(begin, end, window);
   });
   for (const sframe::Fde& fde : fdes) rows.add(emit::with_encoded_rules(fde, encoded_rules));
   encode::take_compacted(emit::compact::encode(rows, dialect), encoded);

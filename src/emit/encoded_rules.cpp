@@ -112,19 +112,16 @@ std::uint64_t hash_of(const EncodedRule& rule) {
 /// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
 /// processor copies a fixed length faster than it counts.
 template <std::unsigned_integral Start>
-void append_rows_of(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FdeType type,
-                    const EncodedRules& encoded_rules, ByteWriter& writer) {
-  const std::size_t most = rows.size() * (sizeof(Start) + RowTail::longest);
+std::byte* put_rows_of(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FdeType type,
+                       const EncodedRules& encoded_rules, std::byte* place) {
   const Endian endian = encoded_rules.dialect().abi->endian;
-  writer.append_filled(most, [&](std::byte* place) {
-    for (const EncodedRow& row : rows) {
-      const RowTail& tail = encoded_rules.tail(row.rule, type);
-      store(std::span(place, sizeof(Start)), static_cast<Start>(row.pc_offset + shift), endian);
-      std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
-      place += sizeof(Start) + tail.size();
-    }
-    return place;
-  });
+  for (const EncodedRow& row : rows) {
+    const RowTail& tail = encoded_rules.tail(row.rule, type);
+    store(std::span(place, sizeof(Start)), static_cast<Start>(row.pc_offset + shift), endian);
+    std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
+    place += sizeof(Start) + tail.size();
+  }
+  return place;
 }
 
 }  // namespace
@@ -205,16 +202,17 @@ sframe::FreAddressWidth fre_address_width(std::uint32_t function_size) {
                                        : sframe::FreAddressWidth::Four;
 }
 
-void append_rows(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FreAddressWidth width,
-                 sframe::FdeType type, const EncodedRules& encoded_rules, ByteWriter& writer) {
+std::byte* put_rows(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FreAddressWidth width,
+                    sframe::FdeType type, const EncodedRules& encoded_rules, std::byte* place) {
   switch (width) {
     case sframe::FreAddressWidth::One:
-      return append_rows_of<std::uint8_t>(rows, shift, type, encoded_rules, writer);
+      return put_rows_of<std::uint8_t>(rows, shift, type, encoded_rules, place);
     case sframe::FreAddressWidth::Two:
-      return append_rows_of<std::uint16_t>(rows, shift, type, encoded_rules, writer);
+      return put_rows_of<std::uint16_t>(rows, shift, type, encoded_rules, place);
     case sframe::FreAddressWidth::Four:
-      return append_rows_of<std::uint32_t>(rows, shift, type, encoded_rules, writer);
+      return put_rows_of<std::uint32_t>(rows, shift, type, encoded_rules, place);
   }
+  return place;
 }
 
 }  // namespace sframe_gen::emit

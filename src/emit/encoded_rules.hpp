@@ -15,7 +15,6 @@
 #include "sframe/format.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "sframe_gen/section.hpp"
-#include "support/bytes.hpp"
 #include "support/containers.hpp"
 #include "support/hash.hpp"
 
@@ -148,8 +147,14 @@ FdeRows with_encoded_rules(const sframe::Fde& fde, EncodedRules& encoded_rules);
 /// 1, 256 → 2, 65536 → 4. Padding, over which a function may go on later, does not count.
 sframe::FreAddressWidth fre_address_width(std::uint32_t function_size);
 
-/// Writes rows as a section has them, one after the other, with `shift` added to their offsets.
-void append_rows(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FreAddressWidth width,
-                 sframe::FdeType type, const EncodedRules& encoded_rules, ByteWriter& writer);
+/// Returns how many bytes so many rows take at most while they are written.
+constexpr std::size_t room_of_rows(std::size_t rows, sframe::FreAddressWidth width) {
+  return rows * (bytes_of(width) + RowTail::longest);
+}
+
+/// Writes rows as a section has them, one after the other, with `shift` added to their offsets, to a place with room
+/// for them. Returns the end of the last.
+std::byte* put_rows(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FreAddressWidth width,
+                    sframe::FdeType type, const EncodedRules& encoded_rules, std::byte* place);
 
 }  // namespace sframe_gen::emit

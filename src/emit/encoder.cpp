@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <concepts>
-#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -36,35 +35,23 @@ class Cursor {
 
 }  // namespace
 
-void append_attribute(const SectionEncoder::Descriptor& entry, sframe::FdeType type, const Dialect& dialect,
-                      ByteWriter& writer) {
-  if (!dialect.version->splits_descriptor) return;
-  writer.append_filled(sframe::fde_attribute::size, [&](std::byte* place) {
-    Cursor cursor(place, dialect.abi->endian);
-    cursor.put(static_cast<std::uint16_t>(entry.fre_count));
-    cursor.put(entry.info.byte());
-    cursor.put(sframe::FdeInfo2(type).byte());
-    cursor.put(entry.repeat_size);
-    return cursor.place();
-  });
+std::byte* put_attribute(const SectionEncoder::Descriptor& entry, sframe::FdeType type, const Dialect& dialect,
+                         std::byte* place) {
+  if (!dialect.version->splits_descriptor) return place;
+  Cursor cursor(place, dialect.abi->endian);
+  cursor.put(static_cast<std::uint16_t>(entry.fre_count));
+  cursor.put(entry.info.byte());
+  cursor.put(sframe::FdeInfo2(type).byte());
+  cursor.put(entry.repeat_size);
+  return cursor.place();
 }
 
-SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), fres_(dialect.abi->endian) {}
+SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect) {}
 
-SectionEncoder::SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, std::vector<std::byte> fres)
-    : dialect_(dialect),
-      size_before_(fres.size()),
-      fres_(dialect.abi->endian),
-      fdes_(std::move(fdes)),
-      fres_are_shared_(true) {
-  before_.push_back(std::move(fres));
+SectionEncoder::SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, ByteChunks fres)
+    : dialect_(dialect), fres_(std::move(fres)), fdes_(std::move(fdes)), fres_are_shared_(true) {
   for (const Descriptor& entry : fdes_) fre_count_ += entry.fre_count;
   check_limits();
-}
-
-void SectionEncoder::expect(std::size_t functions, std::size_t row_bytes) {
-  fdes_.reserve(functions);
-  fres_.reserve(row_bytes);
 }
 
 /// Everything but the rows.
@@ -74,23 +61,34 @@ void SectionEncoder::add_descriptor(const FdeRows& fde) {
   check_limits();
   const unsigned fre_type = static_cast<unsigned>(fre_address_width(fde.size)) + dialect_.version->first_fre_type;
   const sframe::FdeInfo info(fre_type, fde.pc_type, fde.b_key, fde.signal_frame);
-  fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(rows_size()),
+  fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(fres_.size()),
                    static_cast<std::uint32_t>(fde.rows.size()), info, fde.repeat_size});
-  append_attribute(fdes_.back(), fde.type, dialect_, fres_);
+  append_attribute(fde.type);
   fre_count_ += fde.rows.size();
 }
 
 void SectionEncoder::add(const FdeRows& fde, const EncodedRules& encoded_rules) {
+  // Few, since room for rows is several times what they take, and a chunk's end must not stay empty.
+  constexpr std::size_t most_at_once = 64;
   add_descriptor(fde);
-  append_rows(fde.rows, 0, fre_address_width(fde.size), fde.type, encoded_rules, fres_);
+  const sframe::FreAddressWidth width = fre_address_width(fde.size);
+  for (std::span rows(fde.rows); !rows.empty();) {
+    const auto now = rows.first(std::min(rows.size(), most_at_once));
+    fres_.append_filled(room_of_rows(now.size(), width),
+                        [&](std::byte* place) { return put_rows(now, 0, width, fde.type, encoded_rules, place); });
+    rows = rows.subspan(now.size());
+  }
+}
+
+/// Of the last function.
+void SectionEncoder::append_attribute(sframe::FdeType type) {
+  fres_.append_filled(sframe::fde_attribute::size,
+                      [&](std::byte* place) { return put_attribute(fdes_.back(), type, dialect_, place); });
 }
 
 void SectionEncoder::append(SectionEncoder&& other) {
-  const std::uint64_t shift = rows_size();
-  if (fres_.size() != 0) before_.push_back(fres_.release());
-  std::move(other.before_.begin(), other.before_.end(), std::back_inserter(before_));
-  fres_ = std::move(other.fres_);
-  size_before_ = shift + other.size_before_;
+  const std::uint64_t shift = fres_.size();
+  fres_.append(std::move(other.fres_));
   check_limits();
   fdes_.reserve(fdes_.size() + other.fdes_.size());
   for (Descriptor entry : other.fdes_) {
@@ -100,12 +98,12 @@ void SectionEncoder::append(SectionEncoder&& other) {
   fre_count_ += other.fre_count_;
 }
 
-void SectionEncoder::extend_over_padding(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding,
-                                         const std::function<void()>& after_piece) {
+void SectionEncoder::extend_over_padding(const std::function<IsPadding()>& new_is_padding) {
   constexpr std::size_t piece = 1024, pieces_per_worker = 2;
   const std::size_t pieces = (fdes_.size() + piece - 1) / piece;
   parallel_for(pieces, workers_for(pieces, pieces_per_worker), [&](std::size_t number, std::size_t) {
     const std::size_t end = std::min((number + 1) * piece, fdes_.size() - 1);
+    const IsPadding is_padding = new_is_padding();
     for (std::size_t i = number * piece; i < end; ++i) {
       Descriptor& entry = fdes_[i];
       const std::uint64_t code_end = entry.start + entry.size, next = fdes_[i + 1].start;
@@ -117,7 +115,6 @@ void SectionEncoder::extend_over_padding(const std::function<bool(std::uint64_t 
       if (entry.info.pc_type() == sframe::PcType::Mask || entry.info.signal_frame()) continue;
       if (is_padding(code_end, next)) entry.size = static_cast<std::uint32_t>(size);
     }
-    after_piece();
   });
 }
 
@@ -125,71 +122,64 @@ void SectionEncoder::add_without_rows(std::span<const std::uint64_t> starts) {
   assert(dialect_.version->splits_descriptor);
   const std::size_t before = fdes_.size();
   for (const std::uint64_t start : starts) {
-    fdes_.push_back({start, 0, static_cast<std::uint32_t>(rows_size()), 0, sframe::FdeInfo(0), 0});
-    append_attribute(fdes_.back(), sframe::FdeType::Default, dialect_, fres_);
+    fdes_.push_back({start, 0, static_cast<std::uint32_t>(fres_.size()), 0, sframe::FdeInfo(0), 0});
+    append_attribute(sframe::FdeType::Default);
   }
   std::ranges::inplace_merge(fdes_, fdes_.begin() + static_cast<std::ptrdiff_t>(before), {}, &Descriptor::start);
   check_limits();
 }
 
-std::vector<std::byte> SectionEncoder::all_rows() const {
-  std::vector<std::byte> rows = joined(before_);
-  const auto last = fres_.bytes();
-  rows.insert(rows.end(), last.begin(), last.end());
-  return rows;
-}
-
 /// Offsets into the rows and all counts of the header have 32 bits.
 void SectionEncoder::check_limits() const {
-  if (rows_size() > std::numeric_limits<std::uint32_t>::max() ||
+  if (fres_.size() > std::numeric_limits<std::uint32_t>::max() ||
       (fdes_.size() + 1) * dialect_.version->descriptor_size > std::numeric_limits<std::uint32_t>::max()) {
     throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
   }
 }
 
 std::uint64_t SectionEncoder::encoded_size() const {
-  return dialect_.version->header_size() + fdes_.size() * dialect_.version->descriptor_size + rows_size();
+  return dialect_.version->header_size() + fdes_.size() * dialect_.version->descriptor_size + fres_.size();
 }
 
-void SectionEncoder::write_index(ByteWriter& writer, std::uint64_t section_address) const {
+/// Everything before the rows.
+ByteChunks SectionEncoder::index(std::uint64_t section_address) const {
   check_limits();
-  write_header(writer, sframe::flag::sorted | start_flag());
+  ByteWriter header(dialect_.abi->endian);
+  write_header(header, sframe::flag::sorted | start_flag());
+  ByteChunks chunks;
+  chunks.append(header.bytes());
   const sframe::VersionTraits& version = *dialect_.version;
   // Relative to the field itself (section 2.3.1), which is also how CTF Frame counts; else to the section.
   const bool from_field = dialect_.pc_relative_starts || version.version == sframe::Version::CtfFrame;
-  std::uint64_t base = section_address + (from_field ? writer.size() : 0);
-  writer.append_filled(fdes_.size() * version.descriptor_size, [&](std::byte* place) {
-    Cursor cursor(place, dialect_.abi->endian);
-    for (const Descriptor& entry : fdes_) {
+  std::uint64_t base = section_address + (from_field ? header.size() : 0);
+  for (const Descriptor& entry : fdes_) {
+    chunks.append_filled(version.descriptor_size, [&](std::byte* place) {
+      Cursor cursor(place, dialect_.abi->endian);
       if (version.start_size == 8) {
         cursor.put(distance(entry.start, base));
       } else {
         cursor.put(reach(entry.start, base));
       }
       write_rest(cursor, entry);
-      if (from_field) base += version.descriptor_size;
-    }
-    return cursor.place();
-  });
+      return cursor.place();
+    });
+    if (from_field) base += version.descriptor_size;
+  }
+  return chunks;
 }
 
 std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) const {
-  ByteWriter writer(dialect_.abi->endian);
-  writer.reserve(encoded_size());
-  write_index(writer, section_address);
-  for (const std::vector<std::byte>& rows : before_) writer.append_bytes(rows);
-  writer.append_bytes(fres_.bytes());
-  return writer.release();
+  std::vector<std::byte> bytes;
+  bytes.reserve(encoded_size());
+  append_to(bytes, index(section_address));
+  append_to(bytes, fres_);
+  return bytes;
 }
 
-BytePieces SectionEncoder::release(std::uint64_t section_address) {
-  ByteWriter writer(dialect_.abi->endian);
-  writer.reserve(encoded_size() - rows_size());
-  write_index(writer, section_address);
-  BytePieces pieces{writer.release()};
-  std::move(before_.begin(), before_.end(), std::back_inserter(pieces));
-  pieces.push_back(fres_.release());
-  return pieces;
+ByteChunks SectionEncoder::release(std::uint64_t section_address) {
+  ByteChunks chunks = index(section_address);
+  chunks.append(std::move(fres_));
+  return chunks;
 }
 
 std::vector<std::uint64_t> SectionEncoder::starts() const {
@@ -208,7 +198,7 @@ std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::si
   check_limits();
   ByteWriter writer(dialect_.abi->endian);
   ByteWriter fres(dialect_.abi->endian);
-  const std::vector<std::byte> rows = all_rows();
+  const std::vector<std::byte> rows = joined(fres_);
   writer.reserve(encoded_size());
   fres.reserve(rows.size());
   write_header(writer, start_flag());
@@ -249,7 +239,7 @@ void SectionEncoder::write_header(ByteWriter& writer, std::uint8_t flags) const 
   if (dialect_.version->has_auxiliary_header) writer.u8(0);  // the kernel refuses any
   writer.u32(static_cast<std::uint32_t>(fdes_.size()));
   writer.u32(static_cast<std::uint32_t>(fre_count_));
-  writer.u32(static_cast<std::uint32_t>(rows_size()));
+  writer.u32(static_cast<std::uint32_t>(fres_.size()));
   writer.u32(0);  // the functions follow the header
   writer.u32(static_cast<std::uint32_t>(fdes_.size() * dialect_.version->descriptor_size));  // the rows follow them
 }

@@ -9,9 +9,13 @@
 #include "emit/encoded_rules.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/byte_chunks.hpp"
 #include "support/bytes.hpp"
 
 namespace sframe_gen::emit {
+
+/// Whether [begin, end), the bytes between two functions, is padding. One thread calls it, for ascending gaps.
+using IsPadding = std::function<bool(std::uint64_t begin, std::uint64_t end)>;
 
 /// Builds the bytes of a section, function by function, the way GNU as chooses widths and every reader accepts:
 ///
@@ -36,25 +40,23 @@ class SectionEncoder {
   explicit SectionEncoder(const Dialect& dialect);
   /// Constructs the encoder with rows that are bytes already, and descriptors that may share them. The descriptors are
   /// ascending and do not overlap.
-  SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, std::vector<std::byte> fres);
+  SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, ByteChunks fres);
 
   /// `fde` has at least one row and at most the dialect's largest count; a row's offset is below the function's
   /// size. Throws std::length_error when the row sub-section would pass 4 GiB.
   void add(const FdeRows& fde, const EncodedRules& encoded_rules);
 
-  /// So many functions, with so many bytes of rows, are about to come. To guess too low costs time, too high next to
-  /// nothing: memory is taken when it is written to.
-  void expect(std::size_t functions, std::size_t row_bytes);
+  /// So many functions are about to come. To guess too low costs time, too high next to nothing: memory is taken when
+  /// it is written to.
+  void expect(std::size_t functions) { fdes_.reserve(functions); }
 
   /// Adds all functions of `other`, which come after this one's.
   void append(SectionEncoder&& other);
 
-  /// Lets functions go on to the last byte before the next one, or over it if it is the only one, if `is_padding`
-  /// says so of the bytes between them. Code that repeats and signal frames stay as they are: no call ends them. The
-  /// bytes of rows are the same. Several threads call `is_padding`, and `after_piece` after each thousand functions.
-  void extend_over_padding(
-      const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding,
-      const std::function<void()>& after_piece = [] {});
+  /// Lets functions go on to the last byte before the next one, or over it if it is the only one, where the bytes
+  /// between them are padding. Code that repeats and signal frames stay as they are: no call ends them. The bytes of
+  /// rows are the same. Several threads call `new_is_padding`.
+  void extend_over_padding(const std::function<IsPadding()>& new_is_padding);
   /// Adds functions without bytes and rows, in version 3: a reader that looks for a PC after `starts` and before the
   /// next function finds that there is no row. `starts` are ascending, and no function's.
   void add_without_rows(std::span<const std::uint64_t> starts);
@@ -68,8 +70,8 @@ class SectionEncoder {
   /// The section's bytes for a section at virtual address `section_address`. Throws std::range_error where the starts
   /// of the version, of 32 or 64 bits with a sign, cannot reach a function.
   std::vector<std::byte> encode(std::uint64_t section_address) const;
-  /// The same in pieces. Rows are taken from here: call it last.
-  BytePieces release(std::uint64_t section_address);
+  /// The same in chunks. Rows are taken from here: call it last.
+  ByteChunks release(std::uint64_t section_address);
 
   /// Virtual addresses of the functions, in the order they were added.
   std::vector<std::uint64_t> starts() const;
@@ -82,10 +84,9 @@ class SectionEncoder {
 
  private:
   void add_descriptor(const FdeRows& fde);
+  void append_attribute(sframe::FdeType type);
   void check_limits() const;
-  std::uint64_t rows_size() const { return size_before_ + fres_.size(); }
-  std::vector<std::byte> all_rows() const;
-  void write_index(ByteWriter& writer, std::uint64_t section_address) const;
+  ByteChunks index(std::uint64_t section_address) const;
   void write_header(ByteWriter& writer, std::uint8_t flags) const;
   std::uint8_t start_flag() const;
   template <typename AnyCursor>
@@ -94,16 +95,15 @@ class SectionEncoder {
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 
   Dialect dialect_;
-  BytePieces before_;  ///< rows that stand before those of `fres_`
-  std::uint64_t size_before_ = 0;
-  ByteWriter fres_;
+  ByteChunks fres_;
   std::vector<Descriptor> fdes_;
   std::uint64_t fre_count_ = 0;
   bool fres_are_shared_ = false;  ///< or might be
 };
 
-/// Writes the attribute that version 3 has before a function's rows; nothing in other versions.
-void append_attribute(const SectionEncoder::Descriptor& entry, sframe::FdeType type, const Dialect& dialect,
-                      ByteWriter& writer);
+/// Writes the attribute that version 3 has before a function's rows to a place with room for it, and returns its end.
+/// Other versions have none.
+std::byte* put_attribute(const SectionEncoder::Descriptor& entry, sframe::FdeType type, const Dialect& dialect,
+                         std::byte* place);
 
 }  // namespace sframe_gen::emit

@@ -30,16 +30,18 @@ constexpr std::size_t functions_per_thread = 512;
 /// longer.
 constexpr std::size_t parts_per_thread = 8;
 
-emit::compact::IsPadding padding_of(const CodeGaps* gaps) {
+/// For one thread. Null: there is none.
+emit::IsPadding new_is_padding(const CodeGaps* gaps) {
   if (gaps == nullptr) return nullptr;
-  return [gaps](std::uint64_t begin, std::uint64_t end) { return gaps->is_padding(begin, end); };
+  return [gaps, window = std::make_shared<CodeWindow>(gaps->window())](std::uint64_t begin, std::uint64_t end) {
+    return gaps->is_padding(begin, end, *window);
+  };
 }
 
 /// What the parts of a file have in common.
 struct Input {
   const cfi::FrameSource& source;
   const stubs::StubList& stubs;
-  const CodeGaps* gaps;
   const RangeSet& disproved;
   cfi::RuleTable& rules;
   emit::RuleTranslations& translations;
@@ -48,9 +50,8 @@ struct Input {
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 class EncodedPart {
  public:
-  explicit EncodedPart(const Input& input)
-      : encoder(input.translations.encoded_rules().dialect()),
-        rows(input.translations.encoded_rules(), padding_of(input.gaps)) {}
+  EncodedPart(const Input& input, const emit::IsPadding& is_padding)
+      : encoder(input.translations.encoded_rules().dialect()), rows(input.translations.encoded_rules(), is_padding) {}
 
   /// Reads the functions of a part, and encodes them and the stubs that start in `pcs`. `reader` is one thread's.
   void encode(const Input& input, const cfi::FrameSource::Part& functions, Range pcs, cfi::FrameReader& reader) {
@@ -95,10 +96,7 @@ class EncodedPart {
     if (input.translations.encoded_rules().dialect().compact_rows != 0) return rows.expect(part_size);
     // The descriptors of all other parts go after those of the first.
     const std::size_t functions = part.begin == 0 ? input.source.size() : part_size;
-    // Rows take 0.6 to 0.93 of the bytes of what they are made from. Memory that grows grows to twice its size.
-    const std::uint64_t share =
-        input.source.size() == 0 ? 0 : input.source.record_bytes() * part_size / input.source.size();
-    encoder.expect(functions + functions / 8, share - share / 16);
+    encoder.expect(functions + functions / 8);
   }
 
   void put(const emit::SplitFunction& split, const emit::EncodedRules& encoded_rules) {
@@ -234,7 +232,7 @@ std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncod
   return encode_within_reach(file, [&] { return encoder.encode(address); });
 }
 
-BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, const std::string& file) {
+ByteChunks take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, const std::string& file) {
   return encode_within_reach(file, [&] { return encoder.release(address); });
 }
 
@@ -243,19 +241,23 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::S
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(dialect);
   emit::RuleTranslations translations(rules, encoded_rules);
-  const Input input{source, stubs, gaps, disproved, rules, translations};
+  const Input input{source, stubs, disproved, rules, translations};
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
   if (parts.empty()) parts.push_back({0, 0});
   std::vector<std::optional<EncodedPart>> done(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
   std::vector<std::unique_ptr<cfi::FrameReader>> readers(threads);
+  std::vector<emit::IsPadding> is_padding(threads);
   parallel_for(parts.size(), threads, [&](std::size_t i, std::size_t thread) {
     try {
-      if (!readers[thread]) readers[thread] = std::make_unique<cfi::FrameReader>(source, rules);
+      if (!readers[thread]) {
+        readers[thread] = std::make_unique<cfi::FrameReader>(source, rules);
+        is_padding[thread] = new_is_padding(gaps);
+      }
       const std::uint64_t begin = i == 0 ? 0 : source.start_of(parts[i]);
       const std::uint64_t end = i + 1 == parts.size() ? UINT64_MAX : source.start_of(parts[i + 1]);
-      done[i].emplace(input).encode(input, parts[i], {begin, end}, *readers[thread]);
+      done[i].emplace(input, is_padding[thread]).encode(input, parts[i], {begin, end}, *readers[thread]);
     } catch (...) {
       failures[i] = std::current_exception();
     }
@@ -270,7 +272,7 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::S
   EncodedFunctions all{std::move(whole.encoder), new_coverage(source, dialect)};
   all.coverage.append(whole.coverage);
   if (dialect.compact_rows == 0) return all;
-  // All code was looked at, and would count as memory beside that of the search.
+  // All call frame information was read, and would count as memory beside that of the search.
   Async dropping;
   if (gaps != nullptr && threads > 1) dropping = async([gaps] { gaps->drop_pages(); });
   take_compacted(emit::compact::encode(whole.rows, dialect), all);
@@ -280,11 +282,12 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::S
 
 void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet& code, std::uint64_t smallest,
                    EncodedFunctions& all) {
-  const auto is_padding = [&](std::uint64_t begin, std::uint64_t end) {
-    return end - begin >= smallest && !code.overlaps({begin, end}) && gaps->is_padding(begin, end);
+  const auto new_is_padding_here = [&]() -> emit::IsPadding {
+    return [&, is_padding = new_is_padding(gaps)](std::uint64_t begin, std::uint64_t end) {
+      return end - begin >= smallest && !code.overlaps({begin, end}) && is_padding(begin, end);
+    };
   };
-  // All code is looked at, and would count as memory.
-  if (gaps != nullptr) all.encoder.extend_over_padding(is_padding, [gaps] { gaps->drop_pages(); });
+  if (gaps != nullptr) all.encoder.extend_over_padding(new_is_padding_here);
   if (!all.encoder.splits_descriptor()) return;
   const std::vector<std::uint64_t> starts = starts_without_function(image, all.encoder);
   all.encoder.add_without_rows(starts);

@@ -51,7 +51,7 @@ void take_compacted(emit::compact::Compacted compacted, EncodedFunctions& all);
 /// starts cannot reach a function.
 std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file);
 /// The same, of an encoder that is of no use from then on.
-BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, const std::string& file);
+ByteChunks take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, const std::string& file);
 
 /// Encodes every function of the source, and the stubs, in `dialect`. Large files go through several threads; the bytes
 /// do not depend on how many. For a compact section `gaps` tells what is between functions; else it is null. PCs that

@@ -36,7 +36,6 @@ class GoFunctions final : public cfi::OtherFunctions {
 
   const std::vector<Range>& ranges() const override { return ranges_; }
   RowSource source_of(std::size_t) const override { return RowSource::GoTable; }
-  std::uint64_t record_bytes() const override { return functions_.table().size(); }
 
   void read(std::size_t index, cfi::Function& function, cfi::RuleTable& rules) const override {
     const go::GoFunction read = functions_.function(index);

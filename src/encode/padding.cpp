@@ -1,10 +1,13 @@
 #include "encode/padding.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "elf/kernel_image.hpp"
 #include "elf/symbol_names.hpp"
+#include "files/stored_bytes.hpp"
+#include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
 
@@ -117,6 +120,24 @@ std::size_t padding_before(Bytes code, sframe::Abi abi, bool zeros_are_padding) 
   return padding;
 }
 
+Bytes CodeWindow::read(Bytes mapped) {
+  constexpr std::size_t most = std::size_t{1} << 16;
+  // Of a gap as large as that, the mapping has few pages that are looked at: it is no padding, or all of it is read.
+  if (file_ == nullptr || mapped.size() > most) return mapped;
+  const auto offset = static_cast<std::uint64_t>(mapped.data() - file_->bytes().data());
+  if (offset < begin_ || offset + mapped.size() > end_) {
+    if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(most);
+    begin_ = end_ = offset;
+    while (end_ < offset + mapped.size()) {
+      const std::span free(buffer_.get() + (end_ - begin_), most - (end_ - begin_));
+      const Bytes piece = files::read_piece(file_->descriptor(), end_, free);
+      if (piece.empty()) throw SystemFailure(file_->name(), "read", errno != 0 ? errno : EIO);
+      end_ += piece.size();
+    }
+  }
+  return {buffer_.get() + (offset - begin_), mapped.size()};
+}
+
 // In an object, zeros may be what a relocation fills in.
 CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
     : file_(image.is_file() ? &image.file() : nullptr), abi_(abi), zeros_are_padding_(!image.is_object()) {
@@ -164,7 +185,7 @@ CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
   places_ = RangeSet(std::move(places));
 }
 
-bool CodeGaps::is_padding(std::uint64_t begin, std::uint64_t end) const {
+bool CodeGaps::is_padding(std::uint64_t begin, std::uint64_t end, CodeWindow& window) const {
   const auto after = std::ranges::lower_bound(code_, begin, {}, &Code::begin);
   if (after == code_.begin()) return false;
   const Code& code = *std::prev(after);
@@ -172,7 +193,8 @@ bool CodeGaps::is_padding(std::uint64_t begin, std::uint64_t end) const {
   // A function may consist of instructions that do nothing, and go on to the next one.
   const auto function = std::ranges::lower_bound(function_starts_, begin);
   if (function != function_starts_.end() && *function < end) return false;
-  const Bytes gap = code.bytes.subspan(begin - code.begin, end - begin);
+  if (begin == end) return true;
+  const Bytes gap = window.read(code.bytes.subspan(begin - code.begin, end - begin));
   return padding_before(gap, abi_, zeros_are_padding_) == gap.size();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,23 @@ namespace sframe_gen::encode {
 ///   s390x    nopr (07 0x), nop (47 0x), jnop (a7 04), jgnop (c0 04)
 std::size_t padding_before(std::span<const std::byte> code, sframe::Abi abi, bool zeros_are_padding);
 
+/// What one thread has read of a file last. A gap is a few bytes, and nearly each is in a page of its own: to map these
+/// pages takes five times as long as to read them, and what is mapped counts as memory.
+class CodeWindow {
+ public:
+  /// Null: the bytes are in memory, and nothing is read.
+  explicit CodeWindow(const MappedFile* file) : file_(file) {}
+
+  /// Returns what `mapped`, a part of the file's mapping, holds, until the next call. Quickest in ascending order.
+  /// Throws SystemFailure.
+  std::span<const std::byte> read(std::span<const std::byte> mapped);
+
+ private:
+  const MappedFile* file_;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::uint64_t begin_ = 0, end_ = 0;  ///< of what is in it; offsets in the file
+};
+
 /// The gaps between a file's functions. Sections of linked code that follow each other in a segment (.init, .plt,
 /// .text, .fini) count as one: their addresses do not change any more. Without section headers, so do the bytes of an
 /// executable segment that no other table takes.
@@ -26,13 +44,15 @@ class CodeGaps {
   CodeGaps(const elf::Image& image, sframe::Abi abi);
 
   /// Returns whether [begin, end), which belongs to no FDE, is padding, or empty, with code on both sides. Where a
-  /// symbol or the entry point says that a function starts, there is none.
-  bool is_padding(std::uint64_t begin, std::uint64_t end) const;
+  /// symbol or the entry point says that a function starts, there is none. Throws SystemFailure.
+  bool is_padding(std::uint64_t begin, std::uint64_t end, CodeWindow& window) const;
+  /// Returns a window for is_padding, for one thread.
+  CodeWindow window() const { return CodeWindow(file_); }
 
   /// Returns whether the code before `end` ends in a call.
   bool ends_in_call(std::uint64_t end) const;
 
-  /// Returns the memory that reading the gaps took. They may be read again.
+  /// Returns the memory that the file's mapping takes. It may be read again.
   void drop_pages() const;
 
  private:

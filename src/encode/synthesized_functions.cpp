@@ -39,8 +39,6 @@ class SynthesizedFunctions final : public cfi::OtherFunctions {
     for (cfi::Row& row : function.rows) row.rule = rules.intern((*rules_)[row.rule]);
   }
 
-  std::uint64_t record_bytes() const override { return others_ == nullptr ? 0 : others_->record_bytes(); }
-
  private:
   struct Place {
     bool is_piece;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -66,6 +67,14 @@ void Regions::put_bytes(std::uint64_t offset, std::vector<std::byte> bytes) {
   stored_.push_back(std::move(bytes));
 }
 
+void Regions::put_bytes(std::uint64_t offset, ByteChunks bytes) {
+  bytes.for_each_chunk([&](std::span<const std::byte> chunk) {
+    put({offset, chunk.size(), Region::Source::Bytes, 0, chunk.data()});
+    offset += chunk.size();
+  });
+  stored_chunks_.append(std::move(bytes));
+}
+
 void Regions::put(const Region& region) {
   if (region.size == 0) return;
   if (const std::uint64_t end = size(); end < region.offset) insert({end, region.offset - end});
@@ -88,8 +97,10 @@ std::vector<Region> Regions::part(std::uint64_t begin, std::uint64_t end) const 
 
 std::vector<std::byte> Regions::bytes(std::uint64_t begin, std::uint64_t end, std::span<const std::byte> input) const {
   std::vector<std::byte> bytes(end - begin);
-  for (const Region& region : part(begin, end))
-    std::ranges::copy(region.contents(input), bytes.begin() + static_cast<std::ptrdiff_t>(region.offset - begin));
+  for (const Region& region : part(begin, end)) {
+    const std::span<const std::byte> contents = region.contents(input);
+    if (!contents.empty()) std::memcpy(bytes.data() + (region.offset - begin), contents.data(), contents.size());
+  }
   return bytes;
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "support/bytes.hpp"
+#include "support/byte_chunks.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::files {
@@ -55,6 +55,7 @@ class Regions {
     put({offset, size, Region::Source::Input, from});
   }
   void put_bytes(std::uint64_t offset, std::vector<std::byte> bytes);
+  void put_bytes(std::uint64_t offset, ByteChunks bytes);
 
   /// The regions, clipped to [begin, end). Their bytes stay valid as long as this object, even if it changes.
   std::vector<Region> part(std::uint64_t begin, std::uint64_t end) const;
@@ -70,7 +71,8 @@ class Regions {
   }
 
   std::map<std::uint64_t, Region> regions_;  ///< by their end
-  BytePieces stored_;
+  std::vector<std::vector<std::byte>> stored_;
+  ByteChunks stored_chunks_;
 };
 
 /// Writes regions to a file. Blocks are shared with the input where the file system can, and holes stay holes. All

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cfi/formulas.hpp"
@@ -23,6 +24,7 @@ class Bytes {
   Bytes(std::initializer_list<int> bytes) {
     for (const int byte : bytes) bytes_.push_back(static_cast<std::byte>(byte));
   }
+  explicit Bytes(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
   std::span<const std::byte> span() const { return bytes_; }
 
  private:
@@ -47,7 +49,8 @@ class OneFunction {
     table_.section_address = 0x500000;
     table_.section_bytes = bytes_;
     table_.cies.push_back({1, -8, tracked.return_address, 0, false, std::span(bytes_).first(initial.size())});
-    table_.fdes.push_back({0x1000, 0x100, 0x20, 0, std::span(bytes_).subspan(initial.size())});
+    table_.fdes.push_back({0x1000, 0x100, 0x20, 0, static_cast<std::uint32_t>(initial.size()),
+                           static_cast<std::uint32_t>(instructions.span().size())});
   }
 
   cfi::FrameTable& table() { return table_; }

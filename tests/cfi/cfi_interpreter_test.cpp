@@ -397,14 +397,11 @@ TEST(CfiInterpreter, MoreRulesThanAnyFunctionHas) {
     for (const std::uint32_t byte : {0x0eU, (offset & 0x7fU) | 0x80U, (offset >> 7U & 0x7fU) | 0x80U, offset >> 14U})
       offsets.push_back(static_cast<std::byte>(byte));
   };
-  OneFunction function({});
   for (std::uint32_t i = 0; i < cfi::CfiInterpreter::most_rules; ++i) add(i % 1000);
-  function.fde().instructions = offsets;
-  EXPECT_FALSE(is_malformed(function));
+  EXPECT_FALSE(is_malformed(OneFunction(Bytes(offsets))));
   offsets.clear();
   for (std::uint32_t i = 0; i < cfi::CfiInterpreter::most_rules; ++i) add(i);
-  function.fde().instructions = offsets;
-  EXPECT_TRUE(is_malformed(function));
+  EXPECT_TRUE(is_malformed(OneFunction(Bytes(offsets))));
 }
 TEST(CfiInterpreter, SetLocBackwards) {
   EXPECT_TRUE(is_malformed(OneFunction({0x44, 0x01, 0, 0x10, 0, 0, 0, 0, 0, 0})));

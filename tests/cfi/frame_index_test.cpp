@@ -4,8 +4,10 @@
 #include "cfi/frame_index.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <span>
 
 #include "cfi/frame_sections.hpp"
 
@@ -198,7 +200,7 @@ TEST(FrameIndex, ReadsBehindZeroLengthsInDebugFrame) {
         cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
     ASSERT_EQ(table.fdes.size(), 2U);
     EXPECT_EQ(table.fdes[0].function_start, 0x100U);
-    EXPECT_EQ(table.fdes[0].instructions.size(), 0U);
+    EXPECT_EQ(table.fdes[0].size_of_instructions, 0U);
     EXPECT_EQ(table.fdes[1].function_start, 0x200U);
     ASSERT_EQ(table.cies.size(), 2U);
     EXPECT_EQ(table.cies[0].initial_instructions.size(), 7U);
@@ -238,6 +240,35 @@ TEST(FrameIndex, KeepsTheOrderOfTheSection) {
   EXPECT_EQ(table.fdes[0].function_start, 0x100U);
   EXPECT_EQ(table.fdes[1].function_start, 0xd4U);
   EXPECT_EQ(table.fdes[1].section_offset, 0x2cU);
+}
+
+// Offsets of FDEs have 32 bits: no program has a section as large. Of this one, only the pages with records take
+// memory.
+TEST(FrameIndex, LeavesOutAnFdeAfterTheFirst4GiB) {
+  constexpr std::size_t size = (std::size_t{4} << 30U) + 4096, second_cie = 0xffffff00, fde_size = 0x14, fdes = 12;
+  void* const memory =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const std::span section(static_cast<std::byte*>(memory), size);
+  const auto good = good_section();
+  const std::span cie = std::span(good).first(0x18), fde = std::span(good).subspan(0x18, fde_size);
+  // The first record is of 64-bit form, and reaches to the second CIE.
+  store<std::uint32_t>(section, UINT32_MAX, Endian::Little);
+  store<std::uint64_t>(section.subspan(4), second_cie - 12, Endian::Little);
+  std::ranges::copy(cie, section.subspan(second_cie).begin());
+  for (std::size_t i = 0; i < fdes; ++i) {
+    const std::size_t at = second_cie + cie.size() + i * fde_size;
+    std::ranges::copy(fde, section.subspan(at).begin());
+    store(section.subspan(at + 4), static_cast<std::uint32_t>(at + 4 - second_cie), Endian::Little);
+  }
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::EhFrame, section, section_address, Endian::Little, origin);
+  EXPECT_EQ(table.fdes.size(), fdes - 1);
+  EXPECT_EQ(table.fdes.back().section_offset, 0xffffffe0U);
+  EXPECT_EQ(table.instructions_of(table.fdes.back()).data(), &section[0xffffffe0 + 0x11]);
+  ASSERT_EQ(table.unreadable.size(), 1U);
+  EXPECT_EQ(table.unreadable[0].why, ".eh_frame+0xfffffff4: FDE ends after the first 4 GiB");
+  ::munmap(memory, size);
 }
 
 TEST(FrameIndex, NamesAnFdeOfDebugFrameWithoutACie) {

@@ -121,7 +121,6 @@ class OthersOfOneRow final : public cfi::OtherFunctions {
     function = {ranges_[index].begin, ranges_[index].size(), false, {{0, rules.intern(rule)}}};
   }
   RowSource source_of(std::size_t) const override { return RowSource::GoTable; }
-  std::uint64_t record_bytes() const override { return 0; }
 
   inline static const cfi::Rules rule{reg(7, 24), {}, {}, at_cfa(-8)};
 

@@ -109,6 +109,34 @@ TEST(SectionEncoder, AppendEqualsAddingInOrder) {
   EXPECT_EQ(joined(first.release(0x3000)), whole.encode(0x3000));
 }
 
+// More rows than one chunk holds, in one function and in many.
+TEST(SectionEncoder, RowsGoOnInTheNextChunk) {
+  SpelledEncoder encoder(amd64_v3);
+  std::uint64_t start = 0x1000;
+  for (const std::uint32_t rows : {1U, 20'000U, 63U, 64U, 65U, 30'000U, 2U}) {
+    sframe::Fde function{start, rows, false, false, PcType::Increment, 0, FdeType::Default, {}};
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      const RecoveryRules rules{on(7, 8 * static_cast<std::int32_t>(i % 300)), {}, {}, false};
+      function.fres.push_back({i, i % 7 == 6 ? std::nullopt : std::optional(rules)});
+    }
+    encoder.add(function);
+    start += rows;
+  }
+  const std::vector<std::byte> bytes = encoder.encode(0x100);
+  EXPECT_EQ(bytes.size(), encoder.encoded_size());
+  const sframe::Section section = sframe::decode(bytes, 0x100, {"test", ".sframe"});
+  ASSERT_EQ(section.fdes.size(), 7U);
+  for (const sframe::Fde& function : section.fdes) {
+    ASSERT_EQ(function.fres.size(), function.size);
+    for (std::uint32_t i = 0; i < function.size; ++i) {
+      ASSERT_EQ(function.fres[i].pc_offset, i);
+      ASSERT_EQ(function.fres[i].recovery.has_value(), i % 7 != 6);
+      if (i % 7 != 6) ASSERT_EQ(function.fres[i].recovery->cfa, on(7, 8 * static_cast<std::int32_t>(i % 300)));
+    }
+  }
+  EXPECT_EQ(joined(encoder.release(0x100)), bytes);
+}
+
 /// A function with a row of one word and, at `second`, one of two.
 sframe::Fde two_rows(sframe::Abi abi, std::uint32_t size, std::uint32_t second) {
   const sframe::AbiTraits& traits = sframe::traits_of(abi);
@@ -269,13 +297,19 @@ std::vector<std::uint32_t> sizes_of(const emit::SectionEncoder& encoder) {
   return sizes;
 }
 
+emit::IsPadding all_is_padding() {
+  return [](std::uint64_t, std::uint64_t) { return true; };
+}
+
 TEST(SectionEncoder, CoversPaddingButForItsLastByte) {
   SpelledEncoder encoder(amd64_v3);
   for (const std::uint64_t start : {0x1000U, 0x1010U, 0x1020U, 0x1025U, 0x1030U}) encoder.add(leaf(start, 5));
   const auto before = encoder.encode(0x2000);
-  encoder.extend_over_padding([](std::uint64_t begin, std::uint64_t end) {
-    EXPECT_LT(begin, end);
-    return begin != 0x1015;
+  encoder.extend_over_padding([] {
+    return [](std::uint64_t begin, std::uint64_t end) {
+      EXPECT_LT(begin, end);
+      return begin != 0x1015;
+    };
   });
   EXPECT_EQ(sizes_of(encoder), (std::vector<std::uint32_t>{0xf, 5, 5, 0xa, 5}));
   // Nothing but the two sizes.
@@ -291,7 +325,7 @@ TEST(SectionEncoder, CoveringKeepsTheWidthOfRowStarts) {
   SpelledEncoder encoder(amd64_v3);
   encoder.add(leaf(0x1000, 0xff));
   encoder.add(leaf(0x1100, 5));
-  encoder.extend_over_padding([](std::uint64_t, std::uint64_t) { return true; });
+  encoder.extend_over_padding(all_is_padding);
   EXPECT_EQ(sizes_of(encoder), (std::vector<std::uint32_t>{0x100, 5}));
   EXPECT_EQ(encoder.descriptors()[0].info.fre_type(), 0U);
 }
@@ -305,13 +339,13 @@ TEST(SectionEncoder, NeitherRepeatingCodeNorSignalFramesCoverPadding) {
   encoder.add(plt);
   encoder.add(signal);
   encoder.add(leaf(0x1030, 5));
-  encoder.extend_over_padding([](std::uint64_t, std::uint64_t) { return true; });
+  encoder.extend_over_padding(all_is_padding);
   EXPECT_EQ(sizes_of(encoder), (std::vector<std::uint32_t>{0x10, 9, 5}));
 }
 
 TEST(SectionEncoder, CoveringNothing) {
   SpelledEncoder encoder(amd64_v3);
-  encoder.extend_over_padding([](std::uint64_t, std::uint64_t) { return true; });
+  encoder.extend_over_padding(all_is_padding);
   EXPECT_EQ(encoder.fde_count(), 0U);
 }
 

@@ -8,7 +8,7 @@
 
 namespace sframe_gen::test {
 
-/// Writes one row, by itself: what emit::append_rows is compared with.
+/// Writes one row, by itself: what emit::put_rows is compared with.
 inline void append_row(std::uint32_t pc_offset, const emit::RowTail& tail, sframe::FreAddressWidth width,
                        ByteWriter& writer) {
   switch (width) {
@@ -40,7 +40,7 @@ class SpelledEncoder : public emit::SectionEncoder {
 /// A stream of them. Streams that are joined share one table.
 class SpelledStream : public emit::compact::RowStream {
  public:
-  SpelledStream(emit::EncodedRules& encoded_rules, emit::compact::IsPadding is_padding)
+  SpelledStream(emit::EncodedRules& encoded_rules, emit::IsPadding is_padding)
       : RowStream(encoded_rules, std::move(is_padding)), encoded_rules_(encoded_rules) {}
   void add(const sframe::Fde& fde) { RowStream::add(emit::with_encoded_rules(fde, encoded_rules_)); }
 

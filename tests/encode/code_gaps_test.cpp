@@ -54,7 +54,9 @@ class Program {
   }
 
   bool is_filled(std::uint64_t from, std::uint64_t to) const {
-    return encode::CodeGaps(elf::Image::of_bytes(bytes_, "program"), sframe::Abi::Amd64).is_padding(from, to);
+    const encode::CodeGaps gaps(elf::Image::of_bytes(bytes_, "program"), sframe::Abi::Amd64);
+    encode::CodeWindow window = gaps.window();
+    return gaps.is_padding(from, to, window);
   }
 
   bool ends_in_call(std::uint64_t at) const {

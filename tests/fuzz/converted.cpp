@@ -13,9 +13,9 @@ namespace sframe_gen::fuzz {
 
 namespace {
 
-std::vector<std::byte> written(const elf::Image& image, const elf::Layout& layout, BytePieces section) {
+std::vector<std::byte> written(const elf::Image& image, const elf::Layout& layout, ByteChunks section) {
   files::Regions contents = elf::contents_of(image, layout);
-  elf::put_section(layout, std::move(section), contents);
+  contents.put_bytes(layout.section_offset, std::move(section));
   const auto original = [&] {
     Digester digester;
     digester.update(image.file_bytes());
@@ -32,7 +32,9 @@ std::vector<std::byte> written(const elf::Image& image, const elf::Layout& layou
 std::vector<std::byte> with_empty_section(const elf::Image& image, std::uint64_t section_size) {
   elf::check_preconditions(image);
   const elf::Layout layout = elf::plan_layout(image, section_size, elf::sframe_section, elf::HeaderMoves::IfNeeded);
-  return written(image, layout, {std::vector<std::byte>(section_size)});
+  ByteChunks zeros;
+  zeros.append(std::vector<std::byte>(section_size));
+  return written(image, layout, std::move(zeros));
 }
 
 Converted converted(const elf::Image& image, const ConvertOptions& options) {
@@ -42,7 +44,7 @@ Converted converted(const elf::Image& image, const ConvertOptions& options) {
       encode::encode_functions_of(image, image, encode::stubs_for(image, options), dialect);
   const elf::Layout layout =
       elf::plan_layout(image, encoded.encoder.encoded_size(), encode::section_for(options.format));
-  BytePieces section = encode::take_encoded(layout.section_address, encoded.encoder, image.name());
+  ByteChunks section = encode::take_encoded(layout.section_address, encoded.encoder, image.name());
   return {written(image, layout, std::move(section)), !encoded.coverage.contradictions.empty()};
 }
 

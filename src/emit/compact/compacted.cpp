@@ -1,7 +1,6 @@
 #include "emit/compact/compacted.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -33,7 +32,7 @@ class BlockPool {
 
   struct Placed {
     std::vector<std::uint32_t> offsets;  ///< by number
-    std::vector<std::byte> bytes;
+    ByteChunks bytes;
   };
   /// Returns where each block is, in the order they came in. Throws std::length_error past 4 GiB. Nothing is left.
   Placed release();
@@ -44,16 +43,12 @@ class BlockPool {
  private:
   bool shares_;
   bool shares_heads_;  ///< a block that another begins with is a part of that
-  struct Block {
-    std::size_t begin, size;
-  };
-  std::span<const std::byte> bytes_of(std::uint32_t block) const {
-    return std::span(bytes_).subspan(blocks_[block].begin, blocks_[block].size);
-  }
+  using Block = std::span<const std::byte>;
+
   std::vector<std::uint32_t> holders() const;
 
-  std::vector<std::byte> bytes_;
-  std::vector<Block> blocks_;
+  ByteChunks bytes_;
+  std::vector<Block> blocks_;  ///< into `bytes_`
   HashedNumbers numbers_;
   std::uint64_t added_bytes_ = 0;
 };
@@ -62,15 +57,11 @@ std::uint32_t BlockPool::add(std::span<const std::byte> block) {
   added_bytes_ += block.size();
   if (shares_) {
     const std::uint64_t hash = hash_of_bytes(block, seed_of_run());
-    const auto known = numbers_.find(hash, [&](std::uint32_t number) {
-      const auto other = bytes_of(number);
-      return other.size() == block.size() && std::memcmp(other.data(), block.data(), block.size()) == 0;
-    });
+    const auto known = numbers_.find(hash, [&](std::uint32_t number) { return equal_bytes(blocks_[number], block); });
     if (known) return *known;
     numbers_.add(hash);
   }
-  blocks_.push_back({bytes_.size(), block.size()});
-  bytes_.insert(bytes_.end(), block.begin(), block.end());
+  blocks_.push_back(bytes_.append(block));
   return static_cast<std::uint32_t>(blocks_.size() - 1);
 }
 
@@ -81,11 +72,11 @@ std::vector<std::uint32_t> BlockPool::holders() const {
   std::iota(holders.begin(), holders.end(), 0U);
   std::vector<std::uint32_t> sorted = holders;
   std::ranges::sort(sorted, [&](std::uint32_t a, std::uint32_t b) {
-    return std::ranges::lexicographical_compare(bytes_of(a), bytes_of(b));
+    return std::ranges::lexicographical_compare(blocks_[a], blocks_[b]);
   });
   for (std::size_t i = sorted.size(); i-- > 1;) {
-    const auto head = bytes_of(sorted[i - 1]), longer = bytes_of(sorted[i]);
-    const bool begins = head.size() <= longer.size() && std::ranges::equal(head, longer.first(head.size()));
+    const Block head = blocks_[sorted[i - 1]], longer = blocks_[sorted[i]];
+    const bool begins = head.size() <= longer.size() && equal_bytes(head, longer.first(head.size()));
     if (begins) holders[sorted[i - 1]] = holders[sorted[i]];
   }
   return holders;
@@ -94,7 +85,9 @@ std::vector<std::uint32_t> BlockPool::holders() const {
 BlockPool::Placed BlockPool::release() {
   Placed placed{std::vector<std::uint32_t>(blocks_.size()), {}};
   if (!shares_heads_) {
-    for (std::size_t i = 0; i < blocks_.size(); ++i) placed.offsets[i] = checked_offset(blocks_[i].begin);
+    std::size_t offset = 0;
+    for (std::size_t i = 0; i < blocks_.size(); offset += blocks_[i++].size())
+      placed.offsets[i] = checked_offset(offset);
     placed.bytes = std::move(bytes_);
     return placed;
   }
@@ -102,8 +95,7 @@ BlockPool::Placed BlockPool::release() {
   for (std::uint32_t block = 0; block < blocks_.size(); ++block) {
     if (holders[block] != block) continue;
     placed.offsets[block] = checked_offset(placed.bytes.size());
-    const auto bytes = bytes_of(block);
-    placed.bytes.insert(placed.bytes.end(), bytes.begin(), bytes.end());
+    placed.bytes.append(blocks_[block]);
   }
   for (std::uint32_t block = 0; block < blocks_.size(); ++block) placed.offsets[block] = placed.offsets[holders[block]];
   return placed;
@@ -126,8 +118,7 @@ class Blocks {
         const Cut& at = run.cuts[cut];
         const bool skips_first = at.repeats && cut != begin;
         const std::span rows = std::span(at.rows, at.row_count).subspan(skips_first ? 1 : 0);
-        append_rows(rows, at.offset - first.offset - at.rows[0].pc_offset, shape.width, shape.type, encoded_rules,
-                    bytes_);
+        append_rows(rows, at.offset - first.offset - at.rows[0].pc_offset, shape.width, shape.type, encoded_rules);
       }
       end_block(std::uint64_t{shape.rows} * bytes_of(shape.width));
     }
@@ -138,7 +129,7 @@ class Blocks {
     const auto rows = static_cast<std::uint32_t>(fde.rows.size());
     const sframe::FdeInfo info = info_of(width, fde.pc_type, fde.b_key, fde.signal_frame);
     begin_block({fde.start, fde.size, 0, rows, info, fde.repeat_size}, fde.type);
-    append_rows(fde.rows, 0, width, fde.type, encoded_rules, bytes_);
+    append_rows(fde.rows, 0, width, fde.type, encoded_rules);
     end_block(std::uint64_t{rows} * bytes_of(width));
   }
 
@@ -161,7 +152,13 @@ class Blocks {
   void begin_block(const SectionEncoder::Descriptor& descriptor, sframe::FdeType type) {
     descriptors_.push_back(descriptor);
     if (type == sframe::FdeType::Flexible) ++flexible;
-    append_attribute(descriptor, type, dialect_, bytes_);
+    bytes_.append_filled(sframe::fde_attribute::size,
+                         [&](std::byte* place) { return put_attribute(descriptor, type, dialect_, place); });
+  }
+  void append_rows(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FreAddressWidth width,
+                   sframe::FdeType type, const EncodedRules& encoded_rules) {
+    bytes_.append_filled(room_of_rows(rows.size(), width),
+                         [&](std::byte* place) { return put_rows(rows, shift, width, type, encoded_rules, place); });
   }
   void end_block(std::uint64_t bytes_of_starts) {
     const std::size_t begin = ends_.empty() ? 0 : ends_.back();

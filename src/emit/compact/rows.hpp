@@ -1,18 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "cfi/rules.hpp"
 #include "emit/encoded_rules.hpp"
+#include "emit/encoder.hpp"
 
 namespace sframe_gen::emit::compact {
-
-/// Whether one descriptor may reach over [begin, end), the bytes between two functions. Empty: over none.
-using IsPadding = std::function<bool(std::uint64_t begin, std::uint64_t end)>;
 
 /// What the rows would take if each function had a descriptor of its own, as SectionEncoder writes it.
 struct DefaultSize {
@@ -39,7 +36,8 @@ class RowStream {
     bool has_signed_row;  ///< otherwise no reader uses the key
   };
 
-  /// Keeps the table. Streams that are joined share one.
+  /// Keeps the table. Streams that are joined share one. One descriptor may reach over what `is_padding`, if it is not
+  /// empty, calls that.
   RowStream(const EncodedRules& encoded_rules, IsPadding is_padding)
       : encoded_rules_(encoded_rules), is_padding_(std::move(is_padding)), rows_(1) {}
 

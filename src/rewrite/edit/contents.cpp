@@ -8,6 +8,7 @@
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
 #include "rewrite/plan/movable.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::elf {
 
@@ -139,15 +140,6 @@ files::Regions contents_of(const Image& image, const Layout& layout) {
   contents.put_bytes(layout.names_at_end().begin, {names.begin(), names.end()});
   contents.put_bytes(layout.header.e_shoff, section_table(layout, image.endian()));
   return contents;
-}
-
-void put_section(const Layout& layout, BytePieces section_bytes, files::Regions& contents) {
-  std::uint64_t end = layout.section_offset;
-  for (std::vector<std::byte>& piece : section_bytes) {
-    const std::uint64_t begin = end;
-    end += piece.size();
-    contents.put_bytes(begin, std::move(piece));
-  }
 }
 
 }  // namespace sframe_gen::elf

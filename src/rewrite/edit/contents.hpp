@@ -7,7 +7,6 @@
 #include "elf/image.hpp"
 #include "files/regions.hpp"
 #include "rewrite/plan/layout.hpp"
-#include "support/bytes.hpp"
 
 namespace sframe_gen::elf {
 
@@ -24,8 +23,5 @@ files::Regions copied_input(const Layout& layout);
 /// Returns the output without the bytes of the new section, in whose place there is a hole, and without what gives the
 /// input back (undo/undo.hpp).
 files::Regions contents_of(const Image& image, const Layout& layout);
-
-/// Puts the bytes of the new section in their place.
-void put_section(const Layout& layout, BytePieces section_bytes, files::Regions& contents);
 
 }  // namespace sframe_gen::elf

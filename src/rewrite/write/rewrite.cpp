@@ -13,6 +13,7 @@
 #include "rewrite/edit/contents.hpp"
 #include "rewrite/plan/removal.hpp"
 #include "sframe_gen/error.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::elf {
 
@@ -115,10 +116,10 @@ void Rewrite::place(const Layout& layout) {
   });
 }
 
-std::uint64_t Rewrite::finish(BytePieces section_bytes) {
-  if (size_of(section_bytes) != layout_->section_size)
+std::uint64_t Rewrite::finish(ByteChunks section_bytes) {
+  if (section_bytes.size() != layout_->section_size)
     throw std::logic_error("the layout was planned for another section size");
-  put_section(*layout_, std::move(section_bytes), contents_);
+  contents_.put_bytes(layout_->section_offset, std::move(section_bytes));
   const std::uint64_t begin = layout_->section_offset, end = begin + layout_->section_size;
   const bool has_threads = early_copy_.valid();
   Async section;
@@ -146,15 +147,15 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
   return contents_.size();
 }
 
-void rewrite(const Image& image, const Layout& layout, BytePieces section_bytes, const std::filesystem::path& output) {
+void rewrite(const Image& image, const Layout& layout, ByteChunks section_bytes, const std::filesystem::path& output) {
   Rewrite rewrite(image, image, output);
   rewrite.place(layout);
   rewrite.finish(std::move(section_bytes));
 }
 
-std::uint64_t rewritten_size(const Image& image, const Layout& layout, BytePieces section_bytes) {
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, ByteChunks section_bytes) {
   files::Regions contents = contents_of(image, layout);
-  put_section(layout, std::move(section_bytes), contents);
+  contents.put_bytes(layout.section_offset, std::move(section_bytes));
   if (layout.section.keeps_undo_record)
     append_undo(
         image, layout, [] { return Digester(); }, contents);

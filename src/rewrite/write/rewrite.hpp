@@ -12,7 +12,7 @@
 #include "files/regions.hpp"
 #include "rewrite/plan/layout.hpp"
 #include "rewrite/undo/undo.hpp"
-#include "support/bytes.hpp"
+#include "support/byte_chunks.hpp"
 #include "support/hash.hpp"
 #include "support/workers.hpp"
 
@@ -40,7 +40,7 @@ class Rewrite {
   /// Once, before `finish`; `layout` must live until that has returned.
   void place(const Layout& layout);
   /// `section_bytes` become the layout's section. Returns the size of the file.
-  std::uint64_t finish(BytePieces section_bytes);
+  std::uint64_t finish(ByteChunks section_bytes);
 
  private:
   void copy_and_digest();
@@ -61,10 +61,10 @@ class Rewrite {
 };
 
 /// Does all three steps.
-void rewrite(const Image& image, const Layout& layout, BytePieces section_bytes, const std::filesystem::path& output);
+void rewrite(const Image& image, const Layout& layout, ByteChunks section_bytes, const std::filesystem::path& output);
 
 /// Returns the size in bytes of the file that a rewrite would make.
-std::uint64_t rewritten_size(const Image& image, const Layout& layout, BytePieces section_bytes);
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, ByteChunks section_bytes);
 
 /// Writes what `image` was made from when it got `added` to `output`, as carefully as a Rewrite does. Throws as
 /// `restore_original` does.
