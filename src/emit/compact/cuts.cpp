@@ -284,6 +284,7 @@ class Groups {
   }
 
   std::size_t size() const { return ends_.size(); }
+  std::size_t cuts() const { return places_.size(); }
   std::size_t group_of(std::uint64_t hash) const { return hash >> shift_; }
   std::span<BlockPlace> operator[](std::size_t group) {
     const std::uint32_t begin = group == 0 ? 0 : ends_[group - 1];
@@ -308,6 +309,7 @@ std::vector<Run> make_runs(const RowStream& stream, const Dialect& dialect) {
 std::vector<RepeatedBlock> find_repeated_blocks(std::span<Run> runs, const Dialect& dialect) {
   Groups groups(runs);
   std::vector<NextRows> next;
+  next.reserve(groups.cuts());
   for (const Run& run : runs)
     for (std::size_t i = 0; i < run.cuts.size(); ++i)
       next.push_back({run.hashes[i].next, run.cuts[i].row_count - (run.cuts[i].repeats ? 1U : 0U)});
