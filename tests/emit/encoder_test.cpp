@@ -131,7 +131,8 @@ TEST(SectionEncoder, RowsGoOnInTheNextChunk) {
     for (std::uint32_t i = 0; i < function.size; ++i) {
       ASSERT_EQ(function.fres[i].pc_offset, i);
       ASSERT_EQ(function.fres[i].recovery.has_value(), i % 7 != 6);
-      if (i % 7 != 6) ASSERT_EQ(function.fres[i].recovery->cfa, on(7, 8 * static_cast<std::int32_t>(i % 300)));
+      if (i % 7 == 6) continue;
+      ASSERT_EQ(function.fres[i].recovery->cfa, on(7, 8 * static_cast<std::int32_t>(i % 300)));
     }
   }
   EXPECT_EQ(joined(encoder.release(0x100)), bytes);
