@@ -20,22 +20,6 @@ inline bool equal_bytes(std::span<const std::byte> a, std::span<const std::byte>
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// Bytes that follow each other. To put those of a large section together takes as long as to write them to a file.
-using BytePieces = std::vector<std::vector<std::byte>>;
-
-inline std::uint64_t size_of(const BytePieces& pieces) {
-  std::uint64_t size = 0;
-  for (const std::vector<std::byte>& piece : pieces) size += piece.size();
-  return size;
-}
-
-inline std::vector<std::byte> joined(const BytePieces& pieces) {
-  std::vector<std::byte> bytes;
-  bytes.reserve(size_of(pieces));
-  for (const std::vector<std::byte>& piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
-  return bytes;
-}
-
 /// Reads a section front to back. Every read is checked; one that does not fit throws MalformedInput, which names
 /// what was wanted ("number of functions needs 4 bytes, but only 2 are left").
 class ByteReader {
