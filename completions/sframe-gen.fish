@@ -22,7 +22,7 @@ code\t'the DWARF with the instructions (x86-64)'"
 complete -c sframe-gen -l remove -d 'restore the original file, byte for byte'
 complete -c sframe-gen -l section-only -d 'with --remove, take .sframe out of changed files'
 complete -c sframe-gen -l check -d 'report which readers support the section' -a "kernel\t'Linux, for the stacks of programs: only SFrame 3'
-glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'
+glibc\t'backtrace() of glibc 2.42 to 2.44: SFrame 2 without rows for the outermost frame'
 gnu-ld\t'linker of binutils 2.46 and later: SFrame 3'
 gnu-ld-2.45\t'linker of binutils 2.45: SFrame 2 without rows for the outermost frame'
 gnu-ld-2.44\t'linker of binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section'
@@ -32,7 +32,7 @@ libsframe-2.44\t'the same of binutils 2.41 to 2.44: SFrame 2 before its errata'
 libsframe-2.40\t'the same of binutils 2.40: SFrame 1'
 mold\t'mold 2.42 and later: SFrame 3'
 llvm-readelf\t'LLVM 22: SFrame 2'
-java-profiler\t'DataDog\'s Java profiler: SFrame 2, starts relative to the section'"
+java-profiler\t'DataDog\'s Java profiler, for --check only: it reads another layout than SFrame 2'"
 complete -c sframe-gen -l dump -d 'print the section as text or json' -a "text\t'in the notation of readelf --sframe'
 json\t'one JSON object a line for each section'"
 complete -c sframe-gen -l only -d 'with --dump, print only functions at LOCATION' -x
@@ -61,7 +61,7 @@ complete -c sframe-gen -l fsync -d 'wait until each file is on the disk'
 complete -c sframe-gen -l move-headers -d 'move program headers that have no space to grow'
 complete -c sframe-gen -l drop-signature -d 'convert signed kernel modules, drop the signature'
 complete -c sframe-gen -l for -d 'write what READER supports' -x -a "kernel\t'Linux, for the stacks of programs: only SFrame 3'
-glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'
+glibc\t'backtrace() of glibc 2.42 to 2.44: SFrame 2 without rows for the outermost frame'
 gnu-ld\t'linker of binutils 2.46 and later: SFrame 3'
 gnu-ld-2.45\t'linker of binutils 2.45: SFrame 2 without rows for the outermost frame'
 gnu-ld-2.44\t'linker of binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section'
@@ -70,8 +70,7 @@ libsframe\t'library of binutils 2.46 and later, and so readelf and objdump: SFra
 libsframe-2.44\t'the same of binutils 2.41 to 2.44: SFrame 2 before its errata'
 libsframe-2.40\t'the same of binutils 2.40: SFrame 1'
 mold\t'mold 2.42 and later: SFrame 3'
-llvm-readelf\t'LLVM 22: SFrame 2'
-java-profiler\t'DataDog\'s Java profiler: SFrame 2, starts relative to the section'"
+llvm-readelf\t'LLVM 22: SFrame 2'"
 complete -c sframe-gen -l sframe-version -d 'write version 3 (default), 2, 1 or ctf' -x -a "3\t'the default; binutils 2.46 and later'
 2\t'binutils 2.41 to 2.45'
 1\t'binutils 2.40'

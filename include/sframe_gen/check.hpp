@@ -32,7 +32,12 @@ struct ReaderVerdict {
   std::optional<std::uint64_t> offset;  ///< of the fact in .sframe, in bytes; no value if it has no place there
   std::string_view rule;                ///< what the reader does about it, without its name: "supports only version 2"
   bool helped_by_target = false;        ///< a conversion with `reader`'s format writes a section that it supports
+  std::string_view patches;             ///< that are meant, of a reader that is not released for the file's machine
 };
+
+/// Returns what a reader does with sections, if none can be made for it: "reads another layout"; "" for most. Then
+/// `--for` of the program does not take its name.
+std::string_view why_no_format(const ReaderTarget& reader);
 
 /// Returns "it is SFrame version 3 (.sframe+0x2); glibc supports only version 2"; "" for Accepts.
 std::string reason_of(const ReaderVerdict& verdict);

@@ -10,6 +10,10 @@
 
 namespace sframe_gen {
 
+std::string_view why_no_format(const ReaderTarget& reader) {
+  return readers::rules_of(reader).why_no_format;
+}
+
 void check_readers(const std::filesystem::path& file, std::span<const ReaderTarget* const> readers,
                    const std::function<void(const CheckedSection&)>& visit,
                    const std::function<void(const Failure&)>& failed) {

@@ -15,6 +15,7 @@
 
 #include "convert/file_kind.hpp"
 #include "sframe/format.hpp"
+#include "sframe_gen/check.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/encode.hpp"
 #include "sframe_gen/find_rows.hpp"
@@ -160,6 +161,8 @@ OutputFormat format_of(const sframe_gen_options& options) {
   if (options.reader != nullptr) {
     const ReaderTarget* const target = find_reader_target(options.reader);
     if (target == nullptr) throw WrongArgument(std::string(options.reader) + " is not a known reader");
+    if (!why_no_format(*target).empty())
+      throw WrongArgument(std::string(options.reader) + ' ' + std::string(why_no_format(*target)));
     const std::uint32_t version = number_of(target->format.version);
     if (options.sframe_version != 0 && options.sframe_version != version)
       throw WrongArgument("sframe_version is " + std::to_string(options.sframe_version) + ", but reader " +

@@ -52,9 +52,6 @@ constexpr std::string_view commands = "Commands (without one, each FILE is conve
 constexpr Argument choose(std::string_view name, std::span<const Choice> choices, std::string_view alone = {}) {
   return {.kind = ArgumentKind::Choice, .name = name, .choices = choices, .alone = alone};
 }
-constexpr Argument reader(std::string_view name, std::string_view alone = {}) {
-  return {.kind = ArgumentKind::Reader, .name = name, .alone = alone};
-}
 constexpr Argument several(std::string_view name) {
   return {.kind = ArgumentKind::Text, .name = name, .repeats = true};
 }
@@ -64,7 +61,8 @@ constexpr Option table[]{
     {"against", 0, commands, choose("WITNESS", witnesses), "with --verify, judge by dwarf (default) or code"},
     {"remove", 0, commands, flag, "restore the original file, byte for byte"},
     {"section-only", 0, commands, flag, "with --remove, take .sframe out of changed files"},
-    {"check", 0, commands, reader("READERS", every_reader), "report which readers support the section"},
+    {"check", 0, commands, {.kind = ArgumentKind::Reader, .name = "READERS", .alone = every_reader},
+     "report which readers support the section"},
     {"dump", 0, commands, choose("STYLE", forms_of_dump, "text"), "print the section as text or json"},
     {"only", 0, commands, several("LOCATION"), "with --dump, print only functions at LOCATION"},
     {"lookup", 0, commands, text("LOCATION"), "print the unwind rule at an address or symbol"},
@@ -90,7 +88,7 @@ constexpr Option table[]{
     {"fsync", 0, files, flag, "wait until each file is on the disk"},
     {"move-headers", 0, files, flag, "move program headers that have no space to grow"},
     {"drop-signature", 0, files, flag, "convert signed kernel modules, drop the signature"},
-    {"for", 0, format, reader("READER"), "write what READER supports"},
+    {"for", 0, format, {.kind = ArgumentKind::Target, .name = "READER"}, "write what READER supports"},
     {"sframe-version", 0, format, choose("VERSION", versions), "write version 3 (default), 2, 1 or ctf"},
     {"compact", 0, format, text("N", "auto"), "write fewer bytes, with up to N rows in an FDE"},
     {"flexible", 0, format, choose("WHEN", uses_of_flexible_descriptors), "write flexible FDEs auto, always or never"},

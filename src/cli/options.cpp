@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sframe_gen/check.hpp"
 #include "sframe_gen/code_check.hpp"
 #include "support/text.hpp"
 
@@ -77,8 +78,8 @@ void check_uses(const Given& given, Action action) {
     for (const char* const option : options) fail_if_both(given, option, {name});
   };
   using enum Action;
-  fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch},
-               {"drop-signature", "explain", "no-undo", "objects"});
+  fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch}, {"drop-signature", "explain", "no-undo"});
+  fail_if_with({Emit, Dump, LookUp, Verify, Check, Launch}, {"objects"});
   fail_if_with({Remove, Dump, LookUp, Verify, Check, Launch},
                {"from-sframe", "move-headers", "omit-disproved", "synthesize"});
   fail_if_with({Dump, LookUp, Verify, Check, Launch}, {"dry-run", "output"});
@@ -111,10 +112,17 @@ void check_uses(const Given& given, Action action) {
 const ReaderTarget& reader_named(std::string_view option, const std::string& name) {
   if (const ReaderTarget* const target = find_reader_target(name)) return *target;
   std::vector<std::string> names;
-  for (const ReaderTarget& target : reader_targets()) names.emplace_back(target.name);
+  for (const ReaderTarget& target : reader_targets())
+    if (option == "check" || why_no_format(target).empty()) names.emplace_back(target.name);
   const std::string suggestion = command_line::suggestion_for(name, names);
   throw UsageError(spelled(option) + ": unknown reader '" + printable(name) + "'" +
                    (suggestion.empty() ? " (see --list-readers)" : suggestion));
+}
+
+OutputFormat format_for(const std::string& name) {
+  const ReaderTarget& reader = reader_named("for", name);
+  if (!why_no_format(reader).empty()) throw UsageError("--for: " + name + ' ' + std::string(why_no_format(reader)));
+  return reader.format;
 }
 
 OutputFormat format_in_detail(const Given& given) {
@@ -151,7 +159,7 @@ std::uint32_t usual_compact_rows(const std::optional<std::string>& reader) {
 
 OutputFormat format_of(const Given& given) {
   const std::optional<std::string> reader = given.value_of("for");
-  OutputFormat format = reader ? reader_named("for", *reader).format : format_in_detail(given);
+  OutputFormat format = reader ? format_for(*reader) : format_in_detail(given);
   format.flexible = given.choice_of<FlexibleDescriptors>("flexible").value_or(format.flexible);
   if (const auto rows = given.value_of("compact"))
     format.compact_rows = *rows == "auto" ? usual_compact_rows(reader) : compact_rows_of(*rows);

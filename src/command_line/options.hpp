@@ -30,7 +30,8 @@ struct Choice {
 enum class ArgumentKind : std::uint8_t {
   None,    ///< a flag
   Choice,  ///< one of `choices`
-  Reader,  ///< the name of a reader
+  Reader,  ///< names of readers
+  Target,  ///< the name of a reader that sections are made for
   File,    ///< a path
   Text,    ///< anything else: a number, a pattern
 };

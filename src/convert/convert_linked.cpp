@@ -81,7 +81,8 @@ void warn_of_executable_segments(const elf::Image& image, const WorkObserver& ob
   const auto count = std::count_if(image.segments().begin(), image.segments().end(), executable);
   if (count > 1)
     observer.warn(image.name() + ": has " + std::to_string(count) +
-                  " executable segments; a kernel that validates .sframe may reject it");
+                  " executable segments; a kernel built with CONFIG_SFRAME_VALIDATION may refuse .sframe, even for one "
+                  "that has all functions");
   if (const auto number = readers::executable_header(image))
     observer.warn(image.name() + ": program header " + std::to_string(*number + 1) +
                   " is executable, but not a PT_LOAD; Linux treats it as code, and then does not use .sframe");

@@ -15,6 +15,7 @@ enum class Fact : std::uint8_t {
   NotLoaded,         ///< not in one readable PT_LOAD
   SeveralCodes,      ///< functions in several executable segments
   OutsideCode,       ///< a function in none
+  CodeBeforeItsFunctions,  ///< an executable segment does not begin with a function, and another one has earlier ones
   ExecutableHeader,  ///< a program header other than PT_LOAD is executable, before the one of the code that it is in
   PlainType,         ///< of an object: its type is not SHT_GNU_SFRAME
   WrongRelocations,  ///< of an object: not one for each function, in their order, relative to the field
@@ -80,6 +81,7 @@ enum class Fact : std::uint8_t {
   BadFlexible,
   RuleOfCfaItself,    ///< RA or FP is CFA + offset, not what is stored there
   FramePointerAtCfa,  ///< of a default row: FP is saved at CFA + 0
+  ZeroReturnAddress,  ///< of a default row on AArch64: the word of RA is 0
   NoSuchRegister,     ///< a rule counts from a register that the machine does not have
   UnusualRegister,    ///< a rule counts from a register that is neither general nor, on s390x, floating-point
   // More of the file around it.

@@ -1,5 +1,7 @@
 #include "readers/judge.hpp"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -76,10 +78,16 @@ constexpr auto rows_after_index = misreads("assumes that the rows follow the ind
 constexpr auto header_alone = refuses(leaves_out, HeaderAlone);
 constexpr auto version_1_left_out = refuses(leaves_out, Version1);
 
+constexpr std::string_view finds_either = "finds the first function of its search that has the address";
+
+constexpr std::string_view takes_from_cfa = "takes what is at the CFA";
+
 constexpr auto looked_up_by_libsframe = joined(
     refuses("searches only a sorted index", NotFlaggedSorted), misreads("searches only a sorted index", NotSorted),
     misreads("looks them up relative to their fields", StartsFromSection),
-    misreads("trusts the header", NoAbi, UnknownAbi, OtherAbi), misreads("divides by it in look-ups", NoRepeatSize));
+    misreads("trusts the header", NoAbi, UnknownAbi, OtherAbi), misreads("divides by it in look-ups", NoRepeatSize),
+    misreads(finds_either, Overlap), misreads("gives it as one that has no caller", ZeroReturnAddress),
+    misreads("gives its number", NoSuchRegister));
 constexpr auto not_in_2_44 =
     joined(refuses("supports only version 2", Version3), refuses("does not support such starts", StartsFromField),
            refuses_for_good("does not support s390x", S390x));
@@ -91,7 +99,9 @@ constexpr auto old_rows =
     joined(misreads("does not support such rows", NoWords), misreads("stops there with a failed assertion", RowAtEnd));
 constexpr auto no_abi = refuses(fails_link, NoAbi);
 constexpr auto not_before_2_45 = joined(refuses("searches only a sorted index", NotFlaggedSorted),
-                                        misreads("searches only a sorted index", NotSorted), old_rows);
+                                        misreads("searches only a sorted index", NotSorted),
+                                        misreads(finds_either, Overlap), misreads(takes_from_cfa, ZeroReturnAddress),
+                                        old_rows);
 constexpr auto no_repeat_size = misreads("divides by it in look-ups", NoRepeatSize);
 
 constexpr auto of_other_type = refuses(leaves_out, PlainType);
@@ -134,7 +144,7 @@ constexpr auto llvm_readelf_objections = joined(
     misreads(believes, RowBeyondFunction));
 
 // Readers that walk stacks, by their sources: Linux's unwinder for user stacks, which is not merged yet, glibc 2.42
-// and 2.43, DataDog's Java profiler. glibc's reader has been run on sections like ours (tools/glibc-backtrace).
+// and 2.43, DataDog's Java profiler from 1.45.0 to 1.49.0. All were run on sections like ours (docs/readers.md).
 
 constexpr std::string_view only_version_2 = "supports only version 2";
 constexpr std::string_view drops_section = "drops the whole section when it comes there";
@@ -159,6 +169,7 @@ constexpr auto kernel_objections = joined(
             FirstRowLate, UndefinedWordSize, RowOutside, RowTooLong, WordsOfFixedOffsets, ReservedControlBit,
             BadFlexible),
     refuses(validates, EqualStarts), refuses_for_good(drops_early, OutsideCode),
+    refuses("drops the whole section when it comes there", CodeBeforeItsFunctions),
     refuses_for_good(validates, SeveralCodes), misreads("trusts the header", OtherFixedRa, FixedFp),
     misreads("takes it for unchanged", FramePointerAtCfa), misreads(no_value, NoSuchRegister),
     misreads_for_good(no_value, UnusualRegister), misreads_for_good("ends traces there", RuleOfCfaItself));
@@ -170,27 +181,29 @@ constexpr auto glibc_objections =
            refuses(only_version_2, UnknownVersion, Version1, Version3),
            refuses("starts the whole trace over from the DWARF where it meets one", NoWords),
            misreads("assumes that the index follows the header, and the rows the index", Gap),
-           refuses("finds no function that is out of order", NotSorted));
+           refuses("finds no function that is out of order", NotSorted), misreads(finds_either, Overlap),
+           misreads(takes_from_cfa, ZeroReturnAddress));
 
+/// A section that it does not refuse is used in place of DWARF. The specification has the width of row starts in bits 0
+/// to 3 of an FDE's info, and its type in bit 4; bit 0 of a row's info is set for SP.
 constexpr auto java_profiler_objections = joined(
     refuses(needs_segment, Empty, NoSegment), refuses("uses the first one", OtherSegment),
-    refuses("reads it where it is loaded", NotLoaded), refuses_for_good("walks only on x86-64 and aarch64", S390x),
-    refuses(only_version_2, UnknownVersion, Version1, Version3),
-    refuses("supports only starts relative to the section", StartsFromField), misreads("reads them as a rule", NoWords),
-    misreads(believes, NotSorted, RowsOutside));
+    refuses("reads it where it is loaded", NotLoaded), refuses("walks only on x86-64 and aarch64", S390x),
+    refuses(checks, TooShort, NoMagic), refuses(only_version_2, UnknownVersion, Version1, Version3),
+    refuses(checks, NoAbi, UnknownAbi, OtherAbi),
+    refuses("supports only starts relative to the section", StartsFromField),
+    refuses(checks, RowsBeginOutside, RowsOutside, IndexOutside, RowsInIndex),
+    refuses("has no use for that", NoFunctions, NoRows),
+    misreads("takes bit 0 of a row's info for the base FP, and that of an FDE's info for its type", Version2));
 
-/// What glibc and the Java profiler have in common.
-constexpr auto taken_on_trust =
-    joined(misreads(believes, TooShort), refuses("asks for it", NoMagic),
+constexpr auto all_of_glibc =
+    joined(glibc_objections, misreads(believes, TooShort), refuses("asks for it", NoMagic),
            refuses("supports only the flags of its version", UnknownFlags), refuses(needs_order, NotFlaggedSorted),
            refuses("supports only rows after the index", RowsBeforeIndex),
            misreads(believes, IndexOutside, RowsInIndex), misreads("trusts the header", OtherFixedRa, FixedFp),
            misreads(believes, FunctionRowsOutside), refuses("finds no rows there", UndefinedRowType),
            misreads("divides by it", NoRepeatSize), misreads(believes, RowNotAscending, RowBeyondFunction),
            refuses("finds no rule there", UndefinedWordSize), misreads(believes, RowOutside, RowTooLong, SpareWords));
-
-constexpr auto all_of_glibc = joined(glibc_objections, taken_on_trust);
-constexpr auto all_of_java_profiler = joined(java_profiler_objections, taken_on_trust);
 
 using sframe::Version;
 
@@ -232,7 +245,7 @@ constexpr std::array known_readers{
     KnownReader{{"kernel", "Linux, for the stacks of programs: only SFrame 3", by_kernel(version_3)},
                 &readers::kernel_rules},
     // It counts a row without data words as no row, and starts the whole trace over from the DWARF.
-    KnownReader{{"glibc", "backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame",
+    KnownReader{{"glibc", "backtrace() of glibc 2.42 to 2.44: SFrame 2 without rows for the outermost frame",
                  version_2_without_undefined},
                 &readers::glibc_rules},
     KnownReader{{"gnu-ld", "linker of binutils 2.46 and later: SFrame 3", by_linker(version_3)},
@@ -255,9 +268,8 @@ constexpr std::array known_readers{
     KnownReader{{"libsframe-2.40", "the same of binutils 2.40: SFrame 1", version_1}, &readers::libsframe_2_40_rules},
     KnownReader{{"mold", "mold 2.42 and later: SFrame 3", version_3}, &readers::mold_rules},
     KnownReader{{"llvm-readelf", "LLVM 22: SFrame 2", {.version = Version::V2}}, &readers::llvm_readelf_rules},
-    KnownReader{
-        {"java-profiler", "DataDog's Java profiler: SFrame 2, starts relative to the section", version_2_from_section},
-        &readers::java_profiler_rules},
+    KnownReader{{"java-profiler", "DataDog's Java profiler, for --check only: it reads another layout than SFrame 2", OutputFormat{}},
+                &readers::java_profiler_rules},
 };
 
 /// The same order as `known_readers`.
@@ -285,6 +297,12 @@ ReaderVerdict refusal_of_kernel(const ReaderTarget& reader) {
   return verdict;
 }
 
+/// The series for x86-64 and s390x is what the name stands for.
+std::string_view patches_for(const ReaderTarget& reader, const elf::Image& image) {
+  const bool is_of_arm = reader.name == "kernel" && image.header().e_machine == EM_AARCH64;
+  return is_of_arm ? "arm64 patches of April 2026, version 1" : "";
+}
+
 const Objection* find_objection(const ReaderRules& rules, const Findings& findings) {
   for (const Objection& objection : rules.objections)
     if (findings.has(objection.fact) && findings.has(objection.with)) return &objection;
@@ -308,7 +326,10 @@ const ReaderRules llvm_readelf_rules{
 
 const ReaderRules kernel_rules{.reads_linked = true, .objections = kernel_objections};
 const ReaderRules glibc_rules{.reads_linked = true, .objections = all_of_glibc};
-const ReaderRules java_profiler_rules{.reads_linked = true, .objections = all_of_java_profiler};
+const ReaderRules java_profiler_rules{
+    .reads_linked = true,
+    .objections = java_profiler_objections,
+    .why_no_format = "reads another layout, and walks by DWARF where a file has no section"};
 
 }  // namespace sframe_gen::readers
 
@@ -344,7 +365,7 @@ ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& 
   if (finding.offset != Finding::no_offset) verdict.offset = finding.offset;
   verdict.finding = finding.text;
   verdict.rule = objection->rule;
-  verdict.helped_by_target = objection->can_be_helped;
+  verdict.helped_by_target = objection->can_be_helped && rules_of(reader).why_no_format.empty();
   return verdict;
 }
 
@@ -366,6 +387,7 @@ std::vector<ReaderVerdict> judge(const elf::Image& image, std::span<const Reader
     const bool is_foreign = is_kernel && walks_programs(*reader);
     verdicts.push_back(is_foreign ? refusal_of_kernel(*reader) : judge(*reader, image.is_object(), findings));
   }
+  for (ReaderVerdict& verdict : verdicts) verdict.patches = patches_for(*verdict.reader, image);
   return verdicts;
 }
 

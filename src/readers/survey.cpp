@@ -141,7 +141,7 @@ class Survey {
     if (!is_flexible_ && words > header_leaves)
       note(Fact::WordsOfFixedOffsets, "has more data words than the header's fixed offsets leave");
     if (undefined_type_) add(Fact::UndefinedType, *undefined_type_);
-    if (rules != nullptr) survey_rules(*rules, note);
+    if (rules != nullptr) survey_rules(*rules, words, note);
   }
 
   void end(const sframe::FdeFields& fde, const std::byte* end) {
@@ -168,11 +168,16 @@ class Survey {
   }
 
   template <typename Note>
-  void survey_rules(const sframe::RecoveryRules& rules, const Note& note) const {
+  void survey_rules(const sframe::RecoveryRules& rules, unsigned words, const Note& note) const {
     if (is_cfa_itself(rules.return_address) || is_cfa_itself(rules.frame_pointer))
       note(Fact::RuleOfCfaItself, "has the RA or FP at a distance from the CFA, and not stored there");
     if (!is_flexible_ && rules.frame_pointer == sframe::Rule::at_cfa(0))
       note(Fact::FramePointerAtCfa, "has the FP saved at the CFA itself");
+    // s390x has this word for "unchanged", and every reader knows it there.
+    const bool has_return_address = !is_flexible_ && words > 1 && fields().abi->tracks_return_address &&
+                                    !fields().abi->pads_return_address && !header_.version->frame_pointer_first;
+    if (has_return_address && !rules.return_address)
+      note(Fact::ZeroReturnAddress, "has the word 0 for the RA");
     for (const auto& rule : {std::optional(rules.cfa), rules.return_address, rules.frame_pointer})
       if (rule && rule->base_register && *rule->base_register >= known_registers())
         note(sframe::is_machine_register(*fields().abi, *rule->base_register) ? Fact::UnusualRegister
@@ -180,8 +185,8 @@ class Survey {
              "counts from register " + std::to_string(*rule->base_register));
   }
 
-  /// How many registers Linux has values of. It keeps five bits of a number. On x86-64, 16 is the return address.
-  std::uint32_t known_registers() const { return fields().abi->abi == sframe::Abi::Amd64 ? 17 : 32; }
+  /// How many registers Linux has values of. It keeps five bits of a number.
+  std::uint32_t known_registers() const { return fields().abi->abi == sframe::Abi::Amd64 ? 16 : 32; }
 
   static bool is_cfa_itself(const std::optional<sframe::Rule>& rule) {
     return rule && !rule->base_register && !rule->dereferenced;
@@ -316,6 +321,21 @@ void survey_executable_headers(const elf::Image& image, Findings& findings) {
                                         " goes on after the pages of its bytes in the file");
 }
 
+/// Linux searches the functions of all segments, and drops the section if it finds one of another segment.
+void survey_beginnings(const std::vector<Elf64_Phdr>& segments, const std::vector<CodePlace>& places,
+                       Findings& findings) {
+  std::vector<std::uint64_t> starts;
+  for (const CodePlace& place : places) starts.push_back(place.start);
+  std::ranges::sort(starts);
+  for (const Elf64_Phdr& segment : segments) {
+    const auto first = std::ranges::lower_bound(starts, segment.p_vaddr);
+    const bool begins_it = first != starts.end() && *first == segment.p_vaddr;
+    if (segment.p_memsz != 0 && first != starts.begin() && !begins_it)
+      findings.add(Fact::CodeBeforeItsFunctions, "the executable segment at " + hex(segment.p_vaddr) +
+                                                     " does not begin with a function");
+  }
+}
+
 void survey_code(const elf::Image& image, const std::vector<CodePlace>& places, Findings& findings) {
   const std::vector<Elf64_Phdr> segments = executable_segments(image);
   auto only = segments.end();
@@ -331,6 +351,7 @@ void survey_code(const elf::Image& image, const std::vector<CodePlace>& places, 
       findings.add(Fact::SeveralCodes, "its functions are in several executable segments");
     only = found;
   }
+  survey_beginnings(segments, places, findings);
 }
 
 /// Reads SHT_RELA only: no architecture of SFrame has other relocations.

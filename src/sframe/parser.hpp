@@ -383,10 +383,10 @@ class SectionReader {
   /// Reads an FP or RA word of a default row: an offset from the CFA, or on s390x up to version 2, whose rows have no
   /// other way to say it, the register whose number is in the word's upper bits.
   template <FaultVisitor Faults>
-  bool read_saved_where(Words& words, std::optional<Rule>& rule, Faults& faults, bool zero_is_padding = false) const {
+  bool read_saved_where(Words& words, std::optional<Rule>& rule, Faults& faults, bool zero_is_unchanged = false) const {
     const std::byte* const at = words.at();
     const std::int32_t word = words.next_signed();
-    if (word == 0 && zero_is_padding) return true;
+    if (word == 0 && zero_is_unchanged) return true;
     const bool names_register = has_register_words(version_, *fields_.abi) && (word & 1) != 0;
     if (!names_register) {
       rule = Rule::at_cfa(word);
@@ -406,8 +406,10 @@ class SectionReader {
     if (!read_cfa_offset(words, rules.cfa, faults)) return false;
     if (version_.frame_pointer_first && words.left() != 0 && !read_saved_where(words, rules.frame_pointer, faults))
       return false;
+    // The specification has 0 as padding for s390x alone. Linux takes it for "unchanged" on AArch64 too.
+    const bool zero_is_unchanged = !version_.frame_pointer_first;
     if (abi.tracks_return_address && words.left() != 0 &&
-        !read_saved_where(words, rules.return_address, faults, abi.pads_return_address))
+        !read_saved_where(words, rules.return_address, faults, zero_is_unchanged))
       return false;
     return words.left() == 0 || read_saved_where(words, rules.frame_pointer, faults);
   }

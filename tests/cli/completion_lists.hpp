@@ -7,6 +7,7 @@
 
 #include "cli/options.hpp"
 #include "cli/wrong_usage.hpp"
+#include "sframe_gen/check.hpp"
 #include "sframe_gen/format.hpp"
 
 /// The lists in the completions of bash, zsh and fish, made from the option table.
@@ -46,9 +47,10 @@ inline std::vector<Word> words_of(const Argument& argument) {
   std::vector<Word> words;
   for (const Choice& choice : argument.choices)
     words.push_back({std::string(choice.name), std::string(choice.meaning)});
-  if (argument.kind == ArgumentKind::Reader) {
+  if (argument.kind == ArgumentKind::Reader || argument.kind == ArgumentKind::Target) {
     for (const ReaderTarget& target : reader_targets())
-      words.push_back({std::string(target.name), std::string(target.meaning)});
+      if (argument.kind == ArgumentKind::Reader || why_no_format(target).empty())
+        words.push_back({std::string(target.name), std::string(target.meaning)});
   }
   return words;
 }
@@ -92,7 +94,7 @@ inline std::string typed(const Option& option) {
   const Argument& argument = option.argument;
   const std::string name = "--" + std::string(option.name);
   if (argument.kind == ArgumentKind::None || !argument.alone.empty()) return name;
-  if (argument.kind == ArgumentKind::Reader) return name + "=kernel";
+  if (argument.kind == ArgumentKind::Target) return name + "=kernel";
   return name + '=' + (argument.choices.empty() ? "8" : std::string(argument.choices.front().name));
 }
 
@@ -137,6 +139,8 @@ inline std::string zsh_argument(const Argument& argument) {
       return ':' + label + ":(" + joined(texts_of(words_of(argument)), " ") + ')';
     case ArgumentKind::Reader:
       return ':' + label + ":{_describe reader readers}";
+    case ArgumentKind::Target:
+      return ':' + label + ":{_describe reader targets}";
     case ArgumentKind::File:
       return ':' + label + ":_files";
     case ArgumentKind::Text:
@@ -145,12 +149,15 @@ inline std::string zsh_argument(const Argument& argument) {
   return {};
 }
 
+inline std::string zsh_words(std::string_view array, ArgumentKind kind) {
+  std::string text = "  local -a " + std::string(array) + "=(\n";
+  for (const Word& word : words_of({.kind = kind}))
+    text += "    " + quoted(word.text + ':' + replaced(word.meaning, ":", "\\:")) + '\n';
+  return text + "  )\n";
+}
+
 inline std::string zsh_options() {
-  std::string readers = "  local -a readers=(\n", options = "  local -a options=(\n";
-  for (const ReaderTarget& target : reader_targets()) {
-    const std::string meaning = replaced(std::string(target.meaning), ":", "\\:");
-    readers += "    " + quoted(std::string(target.name) + ':' + meaning) + '\n';
-  }
+  std::string options = "  local -a options=(\n";
   for (const Option& option : option_table()) {
     // "=-": in the same word.
     const std::string equals = option.argument.kind == ArgumentKind::None ? ""
@@ -165,7 +172,7 @@ inline std::string zsh_options() {
                (option.letter == 0 ? quoted(list + name + text) : quoted(list) + '{' + name + '}' + quoted(text)) +
                '\n';
   }
-  return readers + "  )\n" + options + "  )\n";
+  return zsh_words("readers", ArgumentKind::Reader) + zsh_words("targets", ArgumentKind::Target) + options + "  )\n";
 }
 
 inline std::string fish_argument(const Argument& argument) {

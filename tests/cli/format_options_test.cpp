@@ -8,6 +8,7 @@
 
 #include "cli/options.hpp"
 #include "cli/wrong_usage.hpp"
+#include "sframe_gen/check.hpp"
 #include "sframe_gen/format.hpp"
 
 namespace sframe_gen::cli {
@@ -71,7 +72,7 @@ TEST(FormatOptions, LinuxScansAtMostSoManyRows) {
 }
 
 TEST(FormatOptions, PaddingIsCoveredButForGnuLd) {
-  for (const char* reader : {"kernel", "glibc", "libsframe", "mold", "java-profiler"})
+  for (const char* reader : {"kernel", "glibc", "libsframe", "mold"})
     EXPECT_TRUE(format({"--for", reader}).covers_padding) << reader;
   for (const char* reader : {"gnu-ld", "gnu-ld-2.45", "gnu-ld-2.44", "gnu-ld-2.40"})
     EXPECT_FALSE(format({"--for", reader}).covers_padding) << reader;
@@ -127,13 +128,17 @@ constexpr Target targets[]{
     {"libsframe-2.40", Version::V1, false, false},
     {"mold", Version::V3, true, true},
     {"llvm-readelf", Version::V2, true, true},
-    {"java-profiler", Version::V2, false, false},
 };
 INSTANTIATE_TEST_SUITE_P(Readers, EachTarget, testing::ValuesIn(targets));
 
 TEST(ReaderTargets, AreTheOnesTestedHere) {
-  ASSERT_EQ(reader_targets().size(), std::size(targets));
-  for (std::size_t i = 0; i < std::size(targets); ++i) EXPECT_EQ(reader_targets()[i].name, targets[i].name);
+  std::size_t tested = 0;
+  for (const ReaderTarget& target : reader_targets()) {
+    if (!why_no_format(target).empty()) continue;
+    ASSERT_LT(tested, std::size(targets)) << target.name;
+    EXPECT_EQ(target.name, targets[tested++].name);
+  }
+  EXPECT_EQ(tested, std::size(targets));
 }
 
 TEST(ReaderTargets, TakeAWordAboutFlexibleDescriptors) {
@@ -166,6 +171,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--for=windows"}, "--for: unknown reader 'windows' (see --list-readers)"},
         Wrong{{"--for=glib"}, "--for: unknown reader 'glib' (did you mean 'glibc'?)"},
         Wrong{{"--for=kenrel"}, "--for: unknown reader 'kenrel' (did you mean 'kernel'?)"},
+        Wrong{{"--for=java-profiler"},
+              "--for: java-profiler reads another layout, and walks by DWARF where a file has no section"},
+        Wrong{{"--for=java"}, "--for: unknown reader 'java' (see --list-readers)"},
         Wrong{{"--for=kernel", "--sframe-version=3"}, "--for cannot be combined with --sframe-version"},
         Wrong{{"--for=glibc", "--no-pcrel"}, "--for cannot be combined with --no-pcrel"},
         Wrong{{"--for=glibc", "--no-ra-undefined"}, "--for cannot be combined with --no-ra-undefined"},

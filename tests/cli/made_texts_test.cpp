@@ -145,6 +145,7 @@ TEST(Help, NamesEveryOption) {
 TEST(Readers, AreAllListed) {
   for (const ReaderTarget& target : reader_targets())
     EXPECT_NE(("\n" + readers_text()).find("\n" + std::string(target.name) + "  "), std::string::npos) << target.name;
+  EXPECT_NE(readers_text().find("for --check only"), std::string::npos);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ OF_VERSION_3 = {
     "starts from the section": {3: "01", 0x1c: "00 f0", 0x2c: "10 f0", 0x3c: "40 f0"},
     "start not sorted": {0x2d: "ee"},
     "two equal starts": {0x2c: "d4 ef"},
-    "overlap": {0x24: "11"},
+    "overlap": {0x34: "50"},
     "rows of a function outside": {0x28: "00 00 00 3f"},
     "11 rows of 4": {0x6a: "0b"},
     "row type 3": {0x4e: "03"},
@@ -107,6 +107,7 @@ OF_VERSION_3 = {
     "rows end in the middle of one": {0x10: "2f", "cut": 0x7b},
     "control word with the reserved bit": {0x71: "3d"},
     "CFA without register": {0x71: "02"},
+    "register 160": {0x7b: "24 01 05 00 00 09 00"},
     "stray bytes at the end": {0x85: "01"},
 }
 OF_VERSION_2 = {
@@ -141,6 +142,7 @@ OLD_FLAGS = {
     "start not sorted": {0x31: "ee"},
 }
 BIG_ENDIAN = {
+    "the word 0 for the RA": {0x4a: "00"},
     "auxiliary header": {7: "04"},
     "one row too many counted": {0xf: "20"},
     "stray bytes at the end": {0x5d: "01"},

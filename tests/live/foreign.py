@@ -10,10 +10,9 @@ AARCH64 = Machine("aarch64", "arm64", "aarch64-linux-gnu", "qemu-aarch64", ("3",
 S390X = Machine("s390x", "s390x", "s390x-linux-gnu", "qemu-s390x", ("3", "2"))
 AARCH64_BIG = AARCH64._replace(name="aarch64_be", emulator="qemu-aarch64_be")
 READERS = {"kernel": "3", "glibc": "2", "gnu-ld": "3", "gnu-ld-2.45": "2", "gnu-ld-2.44": "2", "gnu-ld-2.40": "1",
-           "libsframe": "3", "libsframe-2.44": "2", "libsframe-2.40": "1", "mold": "3", "llvm-readelf": "2",
-           "java-profiler": "2"}
+           "libsframe": "3", "libsframe-2.44": "2", "libsframe-2.40": "1", "mold": "3", "llvm-readelf": "2"}
 # Of version 2 before its errata, s390x among them.
-READERS_BEFORE_ERRATA = {"gnu-ld-2.44", "libsframe-2.44", "java-profiler"}
+READERS_BEFORE_ERRATA = {"gnu-ld-2.44", "libsframe-2.44"}
 # Programs whose output is the same on each machine.
 CROSS_SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cross")
 SECTION_OF = {"3": ".sframe", "2": ".sframe", "1": ".sframe", "ctf": ".ctf_frame"}

@@ -112,7 +112,10 @@ constexpr Case cases[]{
      "row 1 of FDE 3 counts from register 17 (.sframe+0x70); kernel has no value of that, and may take another "
      "register "
      "for it"},
-    {"ColumnOfTheReturnAddress", "", 0x71, "81", "kernel", accepts, ""},
+    {"ColumnOfTheReturnAddress", "", 0x71, "81", "kernel", misreads,
+     "row 1 of FDE 3 counts from register 16 (.sframe+0x70); kernel has no value of that, and may take another "
+     "register for it"},
+    {"LastRegisterOfTheKernel", "", 0x71, "79", "kernel", accepts, ""},
     {"RowBeyond", "", 0x5c, "08", "kernel", refuses,
      "row 4 of FDE 1: row starts at 0x8, but the function's size is 0x7 (.sframe+0x5c); kernel drops the whole "
      "section when it "
@@ -138,6 +141,14 @@ constexpr Case cases[]{
     {"StartsForProfiler", "v2_amd64", 0, "", "java-profiler", refuses,
      "function starts are relative to their own fields (.sframe+0x3); java-profiler supports only starts relative to "
      "the section"},
+    {"Version3ForProfiler", "", 0, "", "java-profiler", refuses,
+     "it is SFrame version 3 (.sframe+0x2); java-profiler supports only version 2"},
+    {"AbiForProfiler", "v2_amd64", 3, "01 02", "java-profiler", refuses,
+     "ABI is AArch64, but the file is for AMD64 (.sframe+0x4); java-profiler checks that"},
+    // As GNU as before 2.45 writes it: nothing else is wrong with it.
+    {"LayoutForProfiler", "v2_amd64", 3, "01", "java-profiler", misreads,
+     "it is SFrame version 2 (.sframe+0x2); java-profiler takes bit 0 of a row's info for the base FP, and that of an "
+     "FDE's info for its type"},
     {"LinkedForLinker", "", 0, "", "mold", refuses, "it is in a linked file; mold reads only objects"},
 };
 

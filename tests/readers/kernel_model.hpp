@@ -28,7 +28,7 @@ class KernelSection {
       : bytes_(bytes),
         address_(address),
         endian_(image.endian()),
-        registers_(image.header().e_machine == EM_X86_64 ? 17 : 32),
+        registers_(image.header().e_machine == EM_X86_64 ? 16 : 32),
         code_begin_(code_begin),
         code_end_(code_end) {}
 

@@ -124,6 +124,7 @@ TEST(KernelModel, AgreesOnDamagedSections) {
 struct Headers {
   std::array<Elf64_Phdr, 5> all;
   Elf64_Phdr& code() { return all[1]; }
+  Elf64_Phdr& data() { return all[2]; }
   Elf64_Phdr& dynamic() { return all[3]; }
   Elf64_Phdr& sframe() { return all[4]; }
 };
@@ -154,6 +155,9 @@ constexpr ChangedHeaders changed_headers[]{
        headers.sframe().p_vaddr = headers.code().p_vaddr;
      },
      "its program header leads to another place; kernel asks program headers for it"},
+    {"CodeWithoutFunctionsAfterIt", [](Headers& headers) { headers.data().p_flags |= PF_X; },
+     "the executable segment at 0x11080 does not begin with a function; kernel drops the whole section when it comes "
+     "there"},
     {"BssOnTheLastPageOfCode", [](Headers& headers) { headers.code().p_memsz = 0x1000; }, ""},
     {"BssAfterTheLastPageOfCode", [](Headers& headers) { headers.code().p_memsz = 0x1001; },
      "the executable segment of program header 2 goes on after the pages of its bytes in the file; kernel supports "

@@ -337,6 +337,7 @@ ordered_json json_of(const ReaderVerdict& verdict) {
   ordered_json json{{"reader", verdict.reader->name}, {"verdict", name_of(verdict.kind)}};
   if (verdict.kind != ReaderVerdict::Kind::Accepts) json["why"] = reason_of(verdict);
   if (verdict.helped_by_target) json["option"] = option_of(verdict);
+  if (!verdict.patches.empty()) json["patches"] = verdict.patches;
   return json;
 }
 

@@ -470,6 +470,7 @@ void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out
     out << printable(checked.name) << ": " << verdict.reader->name << ' ' << name_of(verdict.kind) << " it";
     if (verdict.kind != ReaderVerdict::Kind::Accepts) out << ": " << printable(reason_of(verdict));
     if (verdict.helped_by_target) out << " (convert with " << option_of(verdict) << ')';
+    if (!verdict.patches.empty()) out << " (by the " << verdict.patches << ')';
     out << '\n';
   }
 }
