@@ -26,7 +26,7 @@ namespace sframe_gen {
 struct ConvertOptions {
   OutputFormat format;
   std::optional<std::filesystem::path> debug_file;  ///< its .debug_frame is read as well; not for archives
-  /// Take the rows of the section that a linked file has, instead of its call frame information.
+  /// Take the rows of the section that the file has, instead of its call frame information.
   bool from_section = false;
   bool ignore_build_id = false;  ///< take `debug_file` even if its build-id differs or is missing
   bool drop_signature = false;   ///< remove a kernel module's signature, which would be wrong
@@ -213,7 +213,7 @@ struct RemoveOutcome {
 };
 
 /// Restores the file that was converted, byte for byte, or throws Refused. With `section_only`, it may take out the
-/// section alone.
+/// section alone; it always does so to objects and to members of archives.
 RemoveOutcome remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
                              const RemoveOptions& options = {});
 

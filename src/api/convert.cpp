@@ -29,10 +29,9 @@ ConvertOutcome convert_file(const std::filesystem::path& input, const std::files
 RemoveOutcome remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
                              const RemoveOptions& options) {
   if (convert::kind_of(input) == convert::FileKind::Archive)
-    throw Refused(input.string(), "--remove does not support archives");
+    return convert::remove_from_archive(input, output, options);
   const elf::Image image = elf::Image::open(input);
-  if (image.is_object() && convert::has_stack_trace_section(image))
-    throw Refused(image.name(), "--remove does not support relocatable objects; compile it again");
+  if (image.is_object()) return convert::remove_from_object(image, output, options);
   return convert::remove_from_linked(image, output, options);
 }
 

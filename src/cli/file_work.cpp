@@ -468,7 +468,7 @@ void FileTotals::write_json(Action action, std::ostream& out) const {
   std::vector<std::pair<std::string, std::uint64_t>> counts{{done_by(action), done_}};
   if (action == Action::Verify) counts.emplace_back("unchecked", unchecked_);
   counts.insert(counts.end(), {{"refused", refused_}, {"failed", failed_}, {"rows", rows_}});
-  if (action == Action::Convert) counts.emplace_back("left_alone", left_alone_);
+  if (action == Action::Convert || action == Action::Remove) counts.emplace_back("left_alone", left_alone_);
   if (action == Action::Remove) counts.emplace_back("keeps_section", keeping_.size());
   if (temporary_files_ != 0) counts.emplace_back("temporary_files", temporary_files_);
   write_json_total(counts, growth_, reasons_, code_.all(), out);

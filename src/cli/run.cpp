@@ -126,7 +126,8 @@ class ProgramRun {
   /// everywhere.
   TreeFiles wanted() const {
     if (options_.linked_only) return TreeFiles::Linked;
-    return options_.action == Action::Convert && !options_.objects ? TreeFiles::Loaded : TreeFiles::All;
+    const bool changes_files = options_.action == Action::Convert || options_.action == Action::Remove;
+    return changes_files && !options_.objects ? TreeFiles::Loaded : TreeFiles::All;
   }
 
   void find(const std::filesystem::path& directory) try {

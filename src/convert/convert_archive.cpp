@@ -26,9 +26,6 @@ bool has_stack_trace_section(const elf::Image& image) {
   });
 }
 
-namespace {
-
-/// Nothing for text, bitcode, other machines.
 std::optional<elf::Image> elf_image(std::span<const std::byte> bytes, const std::string& name) {
   try {
     return elf::Image::of_bytes(bytes, name);
@@ -36,6 +33,8 @@ std::optional<elf::Image> elf_image(std::span<const std::byte> bytes, const std:
     return {};
   }
 }
+
+namespace {
 
 std::filesystem::path path_of(const archive::Archive& archive, const archive::Member& member) {
   return std::filesystem::path(archive.file()).parent_path() / member.name;

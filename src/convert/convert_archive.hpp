@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "archive/archive.hpp"
 #include "elf/image.hpp"
@@ -23,6 +24,9 @@ struct MemberBytes {
 /// Throws Refused for a member of an archive inside a thin archive. Where there is no such file, the Failure names
 /// both.
 MemberBytes open_member(const archive::Archive& archive, const archive::Member& member);
+
+/// Nothing for text, bitcode, other machines.
+std::optional<elf::Image> elf_image(std::span<const std::byte> bytes, const std::string& name);
 
 /// Whether it has a section .sframe or .ctf_frame.
 bool has_stack_trace_section(const elf::Image& image);

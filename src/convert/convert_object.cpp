@@ -1,11 +1,14 @@
 #include "convert/convert_object.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "code/described.hpp"
 #include "convert/debug_file.hpp"
+#include "convert/reencode.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
@@ -18,6 +21,7 @@
 #include "object/object_writer.hpp"
 #include "object/preconditions.hpp"
 #include "object/relocations.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::convert {
 
@@ -29,7 +33,33 @@ struct FdeRelocations {
   std::vector<std::size_t> order;
 };
 
-FdeRelocations references_of(const emit::SectionEncoder& encoder, const cfi::FrameSource& source) {
+/// The relocations of the section that an object has.
+class SectionReferences {
+ public:
+  SectionReferences(const elf::Image& object, const sframe::Section& section)
+      : code_(object::relocate(object, *object.find_section(elf::sframe_section.name)).code) {
+    std::ranges::sort(code_, {}, &object::CodeReference::address);
+    for (const sframe::Fde& fde : section.fdes)
+      if (!std::ranges::binary_search(code_, fde.start, {}, &object::CodeReference::address))
+        throw Refused(object.name(), "FDE at " + hex(fde.start) + " without a relocation that leads to code");
+  }
+
+  /// An FDE may have become several, of which the first starts where it did.
+  cfi::FrameSource::FdeRelocation reference_to(std::uint64_t address) const {
+    const auto after = std::ranges::upper_bound(code_, address, {}, &object::CodeReference::address);
+    assert(after != code_.begin());
+    cfi::FrameSource::FdeRelocation result{*std::prev(after)};
+    result.reference.addend += static_cast<std::int64_t>(address - result.reference.address);
+    result.reference.address = address;
+    return result;
+  }
+
+ private:
+  std::vector<object::CodeReference> code_;
+};
+
+template <typename Source>
+FdeRelocations references_of(const emit::SectionEncoder& encoder, const Source& source) {
   FdeRelocations result;
   for (const std::uint64_t address : encoder.starts()) result.fdes.push_back(source.reference_to(address));
   result.order.resize(result.fdes.size());
@@ -45,9 +75,8 @@ std::uint32_t symbol_table_of(const FdeRelocations& references, const elf::Image
   return first;
 }
 
-object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const cfi::FrameSource& source,
+object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const FdeRelocations& references,
                                       const emit::Dialect& dialect, const elf::Image& object) {
-  const FdeRelocations references = references_of(encoder, source);
   const elf::Machine& machine = elf::machine_of(object);
   object::NewObjectSection section;
   section.name = elf::sframe_section.name;
@@ -63,6 +92,18 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
     section.relocations.push_back({encoder.start_field(i), reference.symbol, reference.addend});
   }
   return section;
+}
+
+/// No linker has merged it: each function has its relocation, and keeps it.
+ObjectSection section_from_section(const elf::Image& object, emit::Dialect dialect) {
+  dialect.covers_padding = false;
+  const Reencoding reencoding(object);
+  encode::EncodedFunctions functions = reencoding.encode(dialect);
+  const std::uint64_t address = object.find_section(elf::sframe_section.name)->header.sh_addr;
+  reencoding.check(encode::encode_at(address, functions.encoder, object.name()), address, sframe::Family::SFrame);
+  const SectionReferences references(object, reencoding.section());
+  return {make_section(functions.encoder, references_of(functions.encoder, references), dialect, object),
+          std::move(functions.coverage), false};
 }
 
 /// Functions without bytes, as `.cfi_startproc` and `.cfi_endproc` alone give them, have no PC: nothing is missing.
@@ -111,15 +152,13 @@ ObjectSection make_object_section(const elf::Image& object, const ConvertOptions
   emit::Dialect dialect = encode::dialect_for(object, options.format);
   // A linker copies each descriptor's rows, so that sharing is lost.
   dialect.shares_rows = false;
-  if (options.from_section)
-    throw Refused(object.name(),
-                  "relocatable object, whose section no linker has merged yet; --from-sframe is "
-                  "for linked files");
+  if (options.from_section) return section_from_section(object, dialect);
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
   if (has_only_empty_functions(source)) return {{}, encode::encode_functions(source, {}, dialect).coverage, true};
   encode::EncodedFunctions functions = encode::encode_functions_of(object, source, {}, dialect, options.count_code);
-  ObjectSection encoded{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage), false};
+  ObjectSection encoded{make_section(functions.encoder, references_of(functions.encoder, source), dialect, object),
+                        std::move(functions.coverage), false};
   encode::name_holes(encoded.coverage, object);
   return encoded;
 }

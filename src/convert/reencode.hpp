@@ -10,11 +10,13 @@
 
 namespace sframe_gen::convert {
 
-/// The section that a linked file has, to be written again in another version or in fewer bytes. No DWARF is read.
+/// The section that a file has, to be written again in another version or in fewer bytes. No DWARF is read.
 class Reencoding {
  public:
   /// Reads .sframe, or else .ctf_frame. Throws Refused where there is neither, MalformedInput for a damaged one.
   explicit Reencoding(const elf::Image& image);
+
+  const sframe::Section& section() const { return section_; }
 
   /// Throws Refused, naming the PC, where `dialect` has no word for a row.
   encode::EncodedFunctions encode(const emit::Dialect& dialect) const;

@@ -1,12 +1,20 @@
 #include "convert/remove_section.hpp"
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "archive/rebuild.hpp"
 #include "convert/convert_archive.hpp"
 #include "convert/file_kind.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/new_section.hpp"
+#include "elf/records.hpp"
+#include "files/atomic_file.hpp"
+#include "files/regions.hpp"
+#include "object/preconditions.hpp"
+#include "object/section_removal.hpp"
 #include "rewrite/plan/removal.hpp"
 #include "rewrite/undo/undo.hpp"
 #include "rewrite/write/rewrite.hpp"
@@ -38,6 +46,18 @@ std::uint64_t take_out(const elf::Image& image, const elf::Image& opened, const 
                  : elf::write_without_section(image, opened, section, output);
 }
 
+constexpr const char* object_section = elf::sframe_section_name;
+
+/// Objects have no undo record, which a linker would copy.
+files::Regions without_section(const elf::Image& object) {
+  object::check_preconditions(object, false);
+  return object::without_section(object, object_section);
+}
+
+RemoveOutcome outcome_of(std::uint64_t size, std::uint64_t new_size) {
+  return {object_section, size, new_size, RemoveOutcome::Left::WithoutSection};
+}
+
 bool has_converted_member(const std::filesystem::path& archive) {
   bool found = false;
   for_each_converted(
@@ -53,6 +73,38 @@ bool has_original(const elf::Image& image, const elf::NewSection& added) try {
 }
 
 }  // namespace
+
+RemoveOutcome remove_from_object(const elf::Image& object, const std::filesystem::path& output,
+                                 const RemoveOptions& options) {
+  const files::Regions form = without_section(object);
+  if (!options.dry_run) {
+    files::AtomicFile file(output, object.file());
+    files::write_regions(form, object.file(), file.descriptor(), output.string());
+    object::check_without_section(object, elf::Image::open(file.descriptor(), object.name()), object_section);
+    file.commit();
+  }
+  return outcome_of(object.file_bytes().size(), form.size());
+}
+
+RemoveOutcome remove_from_archive(const std::filesystem::path& input, const std::filesystem::path& output,
+                                  const RemoveOptions& options) {
+  const MappedFile file(input);
+  const archive::Archive archive(file.bytes(), input.string());
+  if (archive.is_thin()) throw Refused(input.string(), "--remove does not support thin archives; name their objects");
+  std::map<std::size_t, std::vector<std::byte>> contents;
+  for (std::size_t place = 0; place < archive.members().size(); ++place) {
+    const archive::Member& member = archive.members()[place];
+    const auto object = elf_image(archive.data_of(member), archive.name_of(member));
+    if (!object || !object->is_object() || object->find_section(object_section) == nullptr) continue;
+    const files::Regions form = without_section(*object);
+    std::vector<std::byte>& bytes = contents[place] = form.bytes(0, form.size(), object->file_bytes());
+    object::check_without_section(*object, elf::Image::of_bytes(bytes, object->name()), object_section);
+  }
+  if (contents.empty()) throw Refused(input.string(), "no member with a .sframe section to remove");
+  const archive::Rebuilt rebuilt = archive::rebuild(archive, {contents.begin(), contents.end()});
+  if (!options.dry_run) files::replace_file(output, rebuilt.pieces(), file);
+  return outcome_of(file.bytes().size(), rebuilt.size());
+}
 
 bool has_section_for_good(const std::filesystem::path& file) try {
   if (kind_of(file) == FileKind::Archive) return has_converted_member(file);

@@ -1,7 +1,6 @@
 #include "object/object_writer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "elf/records.hpp"
+#include "object/object_layout.hpp"
 #include "object/preconditions.hpp"
 #include "object/relocations.hpp"
 #include "object/symbol_table.hpp"
@@ -19,16 +19,11 @@ namespace sframe_gen::object {
 
 namespace {
 
-using elf::align_up;
-
-/// Contents from this size on are not held in memory. A piece of its own costs more than the copy of a smaller one.
-constexpr std::size_t worth_mapping = std::size_t{1} << 20;
-
 /// One object on the way to its new form: the headers as they will be, and the contents as they are laid down.
 class Writer {
  public:
   Writer(const elf::Image& object, const NewObjectSection& added)
-      : object_(object), added_(added), names_(object), output_(object.endian()), elf_header_(object.header()) {
+      : object_(object), added_(added), names_(object), layout_(object) {
     for (const elf::Section& section : object.sections()) headers_.push_back(object.header_in_file(section.index));
   }
 
@@ -38,15 +33,11 @@ class Writer {
     section_ = find_or_add(added_.name, {SHT_PROGBITS, elf::section_type_gnu_sframe});
     relocations_ = find_or_add(".rela" + added_.name, {SHT_RELA});
     check_replaceable();
-    output_.append_bytes(object_.slice(0, sizeof(Elf64_Ehdr), "ELF header"));
     keep_contents();
     add_section();
     add_relocations();
     add_names();
-    add_headers();
-    end_piece();
-    replace_elf_header();
-    return std::move(form_);
+    return layout_.finish(std::move(headers_), object_.section_name_table_index());
   }
 
  private:
@@ -104,29 +95,8 @@ class Writer {
           section.index == 0 && object_.bytes_of(section).empty();  // whatever type a damaged one has
       if (section.header.sh_type != SHT_NULL && !is_nothing && !is_new(section.index)) order.push_back(section.index);
     }
-    // What is empty goes first among equals: a gap that closes in front of a section must not turn the two around.
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t index) {
-      return std::pair(headers_[index].sh_offset, !object_.bytes_of(object_.sections()[index]).empty());
-    });
-    for (const std::uint32_t index : order) {
-      Elf64_Shdr& header = headers_[index];
-      const auto bytes = object_.bytes_of(object_.sections()[index]);
-      // No reader needs them aligned in the file; what is aligned, as assemblers do it, stays so.
-      const bool is_aligned = elf::is_power_of_two_or_zero(header.sh_addralign) &&
-                              elf::align_down(header.sh_offset, header.sh_addralign) == header.sh_offset;
-      header.sh_offset = pad_to(is_aligned && !bytes.empty() ? header.sh_addralign : 1);
-      append(bytes);
-    }
+    layout_.keep(std::move(order), headers_);
   }
-
-  void append(std::span<const std::byte> contents) {
-    if (contents.size() < worth_mapping) return output_.append_bytes(contents);
-    end_piece();
-    const auto from = static_cast<std::uint64_t>(contents.data() - object_.file_bytes().data());
-    form_.put_input(form_.size(), from, contents.size());
-  }
-
-  void end_piece() { form_.put_bytes(form_.size(), std::exchange(output_, ByteWriter(object_.endian())).release()); }
 
   void add_section() {
     Elf64_Shdr& header = headers_[section_];
@@ -134,13 +104,13 @@ class Writer {
               added_.type,
               SHF_ALLOC,
               0,
-              pad_to(added_.alignment),
+              layout_.pad_to(added_.alignment),
               added_.bytes.size(),
               0,
               0,
               added_.alignment,
               0};
-    output_.append_bytes(added_.bytes);
+    layout_.output().append_bytes(added_.bytes);
   }
 
   void add_relocations() {
@@ -148,56 +118,27 @@ class Writer {
     constexpr std::uint64_t alignment = 8;
     header = {header.sh_name,      SHT_RELA,
               SHF_INFO_LINK,       0,
-              pad_to(alignment),   added_.relocations.size() * sizeof(Elf64_Rela),
+              layout_.pad_to(alignment),   added_.relocations.size() * sizeof(Elf64_Rela),
               added_.symbol_table, section_,
               alignment,           sizeof(Elf64_Rela)};
     for (const NewRelocation& relocation : added_.relocations) {
-      output_.u64(relocation.offset);
-      output_.u64(ELF64_R_INFO(std::uint64_t{relocation.symbol}, std::uint64_t{added_.relocation_type}));
-      output_.u64(static_cast<std::uint64_t>(relocation.addend));
+      layout_.output().u64(relocation.offset);
+      layout_.output().u64(ELF64_R_INFO(std::uint64_t{relocation.symbol}, std::uint64_t{added_.relocation_type}));
+      layout_.output().u64(static_cast<std::uint64_t>(relocation.addend));
     }
   }
 
   void add_names() {
     Elf64_Shdr& header = headers_[object_.section_name_table_index()];
-    header.sh_offset = offset();
+    header.sh_offset = layout_.offset();
     header.sh_size = names_.bytes().size();
-    output_.append_bytes(names_.bytes());
-  }
-
-  void add_headers() {
-    elf_header_.e_shoff = pad_to(alignof(Elf64_Shdr));
-    // Counts beyond 16 bits stand in section header 0 (gABI, chapter 4).
-    const bool extended = headers_.size() >= SHN_LORESERVE;
-    elf_header_.e_shnum = extended ? Elf64_Half{0} : static_cast<Elf64_Half>(headers_.size());
-    if (extended) headers_[0].sh_size = headers_.size();
-    for (const Elf64_Shdr& section : headers_) {
-      std::array<std::byte, sizeof(Elf64_Shdr)> bytes{};
-      elf::store_section(bytes, section, object_.endian());
-      output_.append_bytes(bytes);
-    }
-  }
-
-  void replace_elf_header() {
-    std::vector<std::byte> bytes(sizeof(Elf64_Ehdr));
-    elf::store_header(bytes, elf_header_, object_.endian());
-    form_.put_bytes(0, std::move(bytes));
-  }
-
-  /// Where the next byte comes to stand.
-  std::uint64_t offset() const { return form_.size() + output_.size(); }
-
-  std::uint64_t pad_to(std::uint64_t alignment) {
-    while (offset() != align_up(offset(), alignment)) output_.u8(0);
-    return offset();
+    layout_.output().append_bytes(names_.bytes());
   }
 
   const elf::Image& object_;
   const NewObjectSection& added_;
   SectionNames names_;
-  files::Regions form_;
-  ByteWriter output_;  ///< what follows `form_`
-  Elf64_Ehdr elf_header_;
+  ObjectLayout layout_;
   std::vector<Elf64_Shdr> headers_;
   std::uint32_t section_ = 0, relocations_ = 0;
 };
