@@ -21,7 +21,7 @@ DIFFERENCES = {"2": {"another ABI": NO_ABI}, "2 old": {"another ABI": NO_ABI}, "
 def build_lookup(source, built, work):
     """The program that asks, linked with what glibc was built of."""
     program = os.path.join(work, "glibc-lookup")
-    subprocess.run(["gcc", "-O1", "-I" + os.path.join(source, "sysdeps", "generic"), "-Dlibc_hidden_proto(name)=",
+    subprocess.run(["gcc", "-O1", "-I" + HERE, "-I" + os.path.join(source, "sysdeps", "generic"), "-Dlibc_hidden_proto(name)=",
                     "-Wa,--noexecstack", "-w", "-o", program, os.path.join(HERE, "glibc_lookup.c"),
                     os.path.join(built, "elf", "sframe-read.os")], check=True, stderr=subprocess.PIPE)
     return program

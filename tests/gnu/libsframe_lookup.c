@@ -3,10 +3,15 @@
 
        libsframe-lookup SECTION <LINES
 
-   Prints the first differences and, at the end, the number of answers of each kind. */
+   Prints the first differences and, at the end, the number of answers of each kind.
+
+       libsframe-lookup SECTION rules <RULES
+
+   The same for the lines of cfi-rules, of x86-64. */
 #include <stdbool.h>
 
 #include "libsframe.h"
+#include "rule_counts.h"
 
 enum { default_descriptor = 0, flexible_descriptor = 1 };
 
@@ -218,11 +223,19 @@ static void describe(decoder* section, int64_t pc, char* text) {
   if (ra_mangled(section, &found, &error)) strcpy(text, function->info & 32 ? " signed-b" : " signed-a");
 }
 
+/* Without the kind of FDE: CFI knows none. */
+static void answer_of_rules(void* section, long pc, char* text) {
+  char described[256];
+  describe(section, pc, described);
+  const char* const rule = strchr(described, ' ');
+  strcpy(text, rule ? rule + 1 : described);
+}
+
 int main(int count, char** arguments) {
   static const char* const kinds[] = {"none", "undefined", "default", "flexible", "mask"};
   enum { kind_count = sizeof kinds / sizeof kinds[0] };
   long seen[kind_count] = {0}, is_signed = 0, differences = 0;
-  if (count != 2) return 2;
+  if (count != 2 && count != 3) return 2;
   load_all();
   size_t size;
   int error = 0;
@@ -231,6 +244,7 @@ int main(int count, char** arguments) {
   if (!section) fail("sframe_decode", message_of(error));
   read_header(section);
   read_functions(section);
+  if (count == 3) return count_answers(header.version == 2 ? "=" : "=+u", answer_of_rules, section);
 
   char line[256], answer[256];
   while (fgets(line, sizeof line, stdin)) {
