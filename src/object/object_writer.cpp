@@ -116,11 +116,16 @@ class Writer {
   void add_relocations() {
     Elf64_Shdr& header = headers_[relocations_];
     constexpr std::uint64_t alignment = 8;
-    header = {header.sh_name,      SHT_RELA,
-              SHF_INFO_LINK,       0,
-              layout_.pad_to(alignment),   added_.relocations.size() * sizeof(Elf64_Rela),
-              added_.symbol_table, section_,
-              alignment,           sizeof(Elf64_Rela)};
+    header = {header.sh_name,
+              SHT_RELA,
+              SHF_INFO_LINK,
+              0,
+              layout_.pad_to(alignment),
+              added_.relocations.size() * sizeof(Elf64_Rela),
+              added_.symbol_table,
+              section_,
+              alignment,
+              sizeof(Elf64_Rela)};
     for (const NewRelocation& relocation : added_.relocations) {
       layout_.output().u64(relocation.offset);
       layout_.output().u64(ELF64_R_INFO(std::uint64_t{relocation.symbol}, std::uint64_t{added_.relocation_type}));

@@ -193,7 +193,8 @@ class Removal {
         return renumber_addrsig(section);
       case section_type_crel:
       case section_type_call_graph:
-        refuse("symbol in its " + name_ + " section, and " + section.name + " has numbers of symbols in a form that is "
+        refuse("symbol in its " + name_ + " section, and " + section.name +
+               " has numbers of symbols in a form that is "
                "not written here");
       default:
         return;

@@ -11,10 +11,10 @@ namespace sframe_gen::readers {
 /// What readers judge a section by. None is wrong in itself: what one reader refuses another needs.
 enum class Fact : std::uint8_t {
   // The file around it.
-  NoSegment,         ///< no PT_GNU_SFRAME leads to it
-  NotLoaded,         ///< not in one readable PT_LOAD
-  SeveralCodes,      ///< functions in several executable segments
-  OutsideCode,       ///< a function in none
+  NoSegment,               ///< no PT_GNU_SFRAME leads to it
+  NotLoaded,               ///< not in one readable PT_LOAD
+  SeveralCodes,            ///< functions in several executable segments
+  OutsideCode,             ///< a function in none
   CodeBeforeItsFunctions,  ///< an executable segment does not begin with a function, and another one has earlier ones
   ExecutableHeader,  ///< a program header other than PT_LOAD is executable, before the one of the code that it is in
   PlainType,         ///< of an object: its type is not SHT_GNU_SFRAME

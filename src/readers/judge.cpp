@@ -98,10 +98,9 @@ constexpr auto not_in_2_40 =
 constexpr auto old_rows =
     joined(misreads("does not support such rows", NoWords), misreads("stops there with a failed assertion", RowAtEnd));
 constexpr auto no_abi = refuses(fails_link, NoAbi);
-constexpr auto not_before_2_45 = joined(refuses("searches only a sorted index", NotFlaggedSorted),
-                                        misreads("searches only a sorted index", NotSorted),
-                                        misreads(finds_either, Overlap), misreads(takes_from_cfa, ZeroReturnAddress),
-                                        old_rows);
+constexpr auto not_before_2_45 = joined(
+    refuses("searches only a sorted index", NotFlaggedSorted), misreads("searches only a sorted index", NotSorted),
+    misreads(finds_either, Overlap), misreads(takes_from_cfa, ZeroReturnAddress), old_rows);
 constexpr auto no_repeat_size = misreads("divides by it in look-ups", NoRepeatSize);
 
 constexpr auto of_other_type = refuses(leaves_out, PlainType);
@@ -186,15 +185,15 @@ constexpr auto glibc_objections =
 
 /// A section that it does not refuse is used in place of DWARF. The specification has the width of row starts in bits 0
 /// to 3 of an FDE's info, and its type in bit 4; bit 0 of a row's info is set for SP.
-constexpr auto java_profiler_objections = joined(
-    refuses(needs_segment, Empty, NoSegment), refuses("uses the first one", OtherSegment),
-    refuses("reads it where it is loaded", NotLoaded), refuses("walks only on x86-64 and aarch64", S390x),
-    refuses(checks, TooShort, NoMagic), refuses(only_version_2, UnknownVersion, Version1, Version3),
-    refuses(checks, NoAbi, UnknownAbi, OtherAbi),
-    refuses("supports only starts relative to the section", StartsFromField),
-    refuses(checks, RowsBeginOutside, RowsOutside, IndexOutside, RowsInIndex),
-    refuses("has no use for that", NoFunctions, NoRows),
-    misreads("takes bit 0 of a row's info for the base FP, and that of an FDE's info for its type", Version2));
+constexpr auto java_profiler_objections =
+    joined(refuses(needs_segment, Empty, NoSegment), refuses("uses the first one", OtherSegment),
+           refuses("reads it where it is loaded", NotLoaded), refuses("walks only on x86-64 and aarch64", S390x),
+           refuses(checks, TooShort, NoMagic), refuses(only_version_2, UnknownVersion, Version1, Version3),
+           refuses(checks, NoAbi, UnknownAbi, OtherAbi),
+           refuses("supports only starts relative to the section", StartsFromField),
+           refuses(checks, RowsBeginOutside, RowsOutside, IndexOutside, RowsInIndex),
+           refuses("has no use for that", NoFunctions, NoRows),
+           misreads("takes bit 0 of a row's info for the base FP, and that of an FDE's info for its type", Version2));
 
 constexpr auto all_of_glibc =
     joined(glibc_objections, misreads(believes, TooShort), refuses("asks for it", NoMagic),
@@ -268,7 +267,8 @@ constexpr std::array known_readers{
     KnownReader{{"libsframe-2.40", "the same of binutils 2.40: SFrame 1", version_1}, &readers::libsframe_2_40_rules},
     KnownReader{{"mold", "mold 2.42 and later: SFrame 3", version_3}, &readers::mold_rules},
     KnownReader{{"llvm-readelf", "LLVM 22: SFrame 2", {.version = Version::V2}}, &readers::llvm_readelf_rules},
-    KnownReader{{"java-profiler", "DataDog's Java profiler, for --check only: it reads another layout than SFrame 2", OutputFormat{}},
+    KnownReader{{"java-profiler", "DataDog's Java profiler, for --check only: it reads another layout than SFrame 2",
+                 OutputFormat{}},
                 &readers::java_profiler_rules},
 };
 

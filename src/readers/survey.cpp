@@ -176,8 +176,7 @@ class Survey {
     // s390x has this word for "unchanged", and every reader knows it there.
     const bool has_return_address = !is_flexible_ && words > 1 && fields().abi->tracks_return_address &&
                                     !fields().abi->pads_return_address && !header_.version->frame_pointer_first;
-    if (has_return_address && !rules.return_address)
-      note(Fact::ZeroReturnAddress, "has the word 0 for the RA");
+    if (has_return_address && !rules.return_address) note(Fact::ZeroReturnAddress, "has the word 0 for the RA");
     for (const auto& rule : {std::optional(rules.cfa), rules.return_address, rules.frame_pointer})
       if (rule && rule->base_register && *rule->base_register >= known_registers())
         note(sframe::is_machine_register(*fields().abi, *rule->base_register) ? Fact::UnusualRegister
@@ -331,8 +330,8 @@ void survey_beginnings(const std::vector<Elf64_Phdr>& segments, const std::vecto
     const auto first = std::ranges::lower_bound(starts, segment.p_vaddr);
     const bool begins_it = first != starts.end() && *first == segment.p_vaddr;
     if (segment.p_memsz != 0 && first != starts.begin() && !begins_it)
-      findings.add(Fact::CodeBeforeItsFunctions, "the executable segment at " + hex(segment.p_vaddr) +
-                                                     " does not begin with a function");
+      findings.add(Fact::CodeBeforeItsFunctions,
+                   "the executable segment at " + hex(segment.p_vaddr) + " does not begin with a function");
   }
 }
 

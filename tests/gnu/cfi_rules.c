@@ -3,9 +3,9 @@
 //
 //     cfi-rules FILE ADDRESS     prints "PC CLASS CFA RA FP" for each, where PC counts from ADDRESS
 //
-// A rule is BASE OFFSET DEREFERENCED; BASE is a register's number, or -1 for the CFA; "- 0 0" stands for the usual place.
-// CLASS tells which versions of SFrame can say it: "=" all; "+" version 3, in flexible FDEs; "u" there is no caller, which
-// version 3 says; "?" none.
+// A rule is BASE OFFSET DEREFERENCED; BASE is a register's number, or -1 for the CFA; "- 0 0" stands for the usual
+// place. CLASS tells which versions of SFrame can say it: "=" all; "+" version 3, in flexible FDEs; "u" there is no
+// caller, which version 3 says; "?" none.
 
 #include <dwarf.h>
 #include <fcntl.h>
@@ -55,7 +55,8 @@ static struct rule rule_of_expression(const unsigned char* at, unsigned long siz
   return rule;
 }
 
-/// The CFA of entries of a PLT, as linkers write it: rsp + 8, and 8 more from the byte of each 16 on that a literal names.
+/// The CFA of entries of a PLT, as linkers write it: rsp + 8, and 8 more from the byte of each 16 on that a literal
+/// names.
 static struct rule rule_of_plt(const unsigned char* at, unsigned long size, Dwarf_Addr pc) {
   static const unsigned char before[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and},
                              after[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
@@ -90,8 +91,8 @@ static struct rule rule_of_register(Dwarf_Fde fde, Dwarf_Half column, Dwarf_Addr
   Dwarf_Addr row = 0, next = 0;
   Dwarf_Bool more = 0;
   Dwarf_Error error = NULL;
-  if (dwarf_get_fde_info_for_reg3_b(fde, column, pc, &kind, &relevant, &base, &offset, &block, &row, &more, &next, &error) !=
-      DW_DLV_OK)
+  if (dwarf_get_fde_info_for_reg3_b(fde, column, pc, &kind, &relevant, &base, &offset, &block, &row, &more, &next,
+                                    &error) != DW_DLV_OK)
     return (struct rule){0};
   return rule_of(kind, relevant, base, offset, block);
 }
@@ -121,7 +122,7 @@ static void describe(Dwarf_Fde fde, struct rule cfa, Dwarf_Addr pc, char* text) 
   struct rule ra = rule_of_register(fde, return_address, pc), fp = rule_of_register(fde, rbp, pc),
               sp = rule_of_register(fde, rsp, pc);
   bool sp_is_cfa = sp.is_usual || sp.is_undefined || (sp.is_known && is_same(sp, (struct rule){.base = -1})) ||
-                         (sp.is_known && is_same(sp, cfa));
+                   (sp.is_known && is_same(sp, cfa));
   // What SFrame calls the CFA is the caller's SP. longjmp() has it in a register, and setcontext() in memory.
   if (!sp_is_cfa && sp.is_known) {
     sp = rebased(sp, cfa);
@@ -136,13 +137,15 @@ static void describe(Dwarf_Fde fde, struct rule cfa, Dwarf_Addr pc, char* text) 
     strcpy(text, "u undefined");
     return;
   }
-  const bool is_cfa_itself = (!fp.is_usual && fp.base == -1 && !fp.is_dereferenced) || (ra.base == -1 && !ra.is_dereferenced);
+  const bool is_cfa_itself =
+      (!fp.is_usual && fp.base == -1 && !fp.is_dereferenced) || (ra.base == -1 && !ra.is_dereferenced);
   if (!cfa.is_known || !ra.is_known || ra.is_usual || !fp.is_known || !sp_is_cfa || is_cfa_itself) {
     strcpy(text, "?");
     return;
   }
   if (is_same(ra, (struct rule){.is_dereferenced = true, .base = -1, .offset = -8})) ra.is_usual = true;
-  const bool is_plain = (cfa.base == rsp || cfa.base == rbp) && !cfa.is_dereferenced && ra.is_usual && (fp.is_usual || fp.base == -1);
+  const bool is_plain =
+      (cfa.base == rsp || cfa.base == rbp) && !cfa.is_dereferenced && ra.is_usual && (fp.is_usual || fp.base == -1);
   strcpy(text, is_plain ? "=" : "+");
   append(text, cfa);
   append(text, ra);
@@ -163,7 +166,8 @@ static void print_function(Dwarf_Fde fde, long address) {
     Dwarf_Ptr block = NULL;
     Dwarf_Addr row = 0, next = 0;
     Dwarf_Bool more = 0;
-    if (dwarf_get_fde_info_for_cfa_reg3_b(fde, pc, &kind, &relevant, &base, &at, &block, &row, &more, &next, &error) != DW_DLV_OK)
+    if (dwarf_get_fde_info_for_cfa_reg3_b(fde, pc, &kind, &relevant, &base, &at, &block, &row, &more, &next, &error) !=
+        DW_DLV_OK)
       exit(3);
     const Dwarf_Addr end = more && next > pc && next < begin + size ? next : begin + size;
     struct rule cfa = rule_of(kind, relevant, base, at, block);

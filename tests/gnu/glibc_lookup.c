@@ -2,8 +2,8 @@
 // of 2.43), as its backtrace() does. A line for each: the PC, and register and offset of the CFA, RA's offset, and FP's
 // or "-"; or "none"; or "gives up", where backtrace() starts over by DWARF. usage: glibc-lookup FILE ADDRESS BEGIN END
 //
-// glibc-lookup FILE: the same for the lines of cfi-rules on standard input, whose PCs count from the section. Prints how many
-// are right.
+// glibc-lookup FILE: the same for the lines of cfi-rules on standard input, whose PCs count from the section. Prints
+// how many are right.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static void answer(void* section, long pc, char* text) {
   _Unwind_Reason_Code cfa_is, ra_is, fp_is;
   strcpy(text, "none");
   if (__sframe_find_fre(section, (int32_t)pc, &row) != _URC_NO_REASON) return;
-  const int cfa = __sframe_fre_get_cfa_offset(section, &row, &cfa_is), ra = __sframe_fre_get_ra_offset(section, &row, &ra_is),
+  const int cfa = __sframe_fre_get_cfa_offset(section, &row, &cfa_is),
+            ra = __sframe_fre_get_ra_offset(section, &row, &ra_is),
             fp = __sframe_fre_get_fp_offset(section, &row, &fp_is);
   if (cfa_is != _URC_NO_REASON || ra_is != _URC_NO_REASON) return;
   text += sprintf(text, "%d %d 0", __sframe_fre_get_base_reg_id(&row) == SFRAME_BASE_REG_SP ? 7 : 6, cfa);

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// `right`: the same rule. `left_out`: no row, where the version has no form for the rule. `missing`: no row, though it has
-/// one. `wrong`: another rule.
+/// `right`: the same rule. `left_out`: no row, where the version has no form for the rule. `missing`: no row, though it
+/// has one. `wrong`: another rule.
 struct counts {
   long right, left_out, missing, wrong;
 };
 
-/// Reads lines from standard input. `sayable`: the classes that the version can say. `answer` writes what the reader says of
-/// a PC: "none", "undefined", or "CFA RA FP". Returns the exit status.
+/// Reads lines from standard input. `sayable`: the classes that the version can say. `answer` writes what the reader
+/// says of a PC: "none", "undefined", or "CFA RA FP". Returns the exit status.
 static int count_answers(const char* sayable, void (*answer)(void* context, long pc, char* text), void* context) {
   struct counts counts = {0};
   char line[256], text[256];
@@ -33,7 +33,8 @@ static int count_answers(const char* sayable, void (*answer)(void* context, long
       printf("pc %ld: CFI has %c %s, the reader says %s\n", pc, class, expected, text);
     }
   }
-  printf("right %ld\nleft-out %ld\nmissing %ld\nwrong %ld\n", counts.right, counts.left_out, counts.missing, counts.wrong);
+  printf("right %ld\nleft-out %ld\nmissing %ld\nwrong %ld\n", counts.right, counts.left_out, counts.missing,
+         counts.wrong);
   return counts.wrong != 0;
 }
 

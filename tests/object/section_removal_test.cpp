@@ -44,7 +44,9 @@ TEST(SectionRemoval, TakesSectionRelocationsAndSymbols) {
   const Bytes output = without(bytes);
   const Image after = open(output);
   EXPECT_EQ(after.sections().size(), before.sections().size() - 2);
-  const auto symbols = [](const Image& image) { return SymbolTable(image, image.find_section(".symtab")->index).size(); };
+  const auto symbols = [](const Image& image) {
+    return SymbolTable(image, image.find_section(".symtab")->index).size();
+  };
   EXPECT_EQ(symbols(after), symbols(before) - 1);
   for (const Section& section : after.sections()) EXPECT_EQ(section.name.find("sframe"), std::string::npos);
   EXPECT_EQ(without_section(before, ".sframe").size(), output.size());
