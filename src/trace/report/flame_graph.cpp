@@ -161,6 +161,7 @@ void write_static_picture(std::ostream& out, const Tree& tree, std::size_t deepe
 
 void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
   std::string text = without_marks(sample.name);
+  if (sample.user.is_deferred) text += ";[deferred]";
   for (std::size_t i = sample.user.frames.size(); i-- > 0;) append_frame(text, sample.user.frames[i]);
   for (std::size_t i = sample.kernel.size(); i-- > 0;) {
     const std::string name = without_marks(std::string(kernel.name_at(sample.kernel[i])));
