@@ -35,10 +35,10 @@ class Synthesized : public testing::TestWithParam<bool> {
 
   /// The rules at each offset of a function.
   std::map<std::uint64_t, sframe::RecoveryRules> rows_of(const std::string& name) const {
-    const auto place = place_of(name);
+    const auto function = place_of(name);
     std::map<std::uint64_t, sframe::RecoveryRules> rows;
-    for (std::uint64_t pc = place.begin; pc < place.end; ++pc) {
-      if (const auto* const rules = rules_at(pc)) rows[pc - place.begin] = *rules;
+    for (std::uint64_t pc = function.begin; pc < function.end; ++pc) {
+      if (const auto* const rules = rules_at(pc)) rows[pc - function.begin] = *rules;
     }
     return rows;
   }

@@ -172,7 +172,7 @@ TEST_F(LayoutCheck, ViolationsLeaveTheTargetAlone) {
   Layout layout = plan_layout(image, 64);
   layout.segments.pop_back();
   layout.header.e_phnum -= 1;
-  EXPECT_THROW(rewrite(image, layout, {payload(64)}, folder_ / "target"), LayoutViolation);
+  EXPECT_THROW(rewrite(image, layout, in_chunks(payload(64)), folder_ / "target"), LayoutViolation);
   EXPECT_EQ(read_text(folder_ / "target"), "as it was");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
 }

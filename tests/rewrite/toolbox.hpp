@@ -68,6 +68,13 @@ inline std::vector<std::byte> payload(std::size_t size) {
   return bytes;
 }
 
+/// As a section's bytes come to the writer.
+inline ByteChunks in_chunks(std::span<const std::byte> bytes) {
+  ByteChunks chunks;
+  chunks.append(bytes);
+  return chunks;
+}
+
 /// Rewrites `input`, or what it was made from, as the program does. Checks all of the result, and that it can be
 /// undone.
 inline Layout inject(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size,
@@ -79,7 +86,7 @@ inline Layout inject(const std::filesystem::path& input, const std::filesystem::
   {
     Rewrite rewrite(image, opened, output);
     rewrite.place(layout);
-    rewrite.finish({payload(size)});
+    rewrite.finish(in_chunks(payload(size)));
   }
   const Image converted = Image::open(output);
   check_layout(image, converted, Contents::All, section);
