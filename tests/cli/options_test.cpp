@@ -171,7 +171,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--ignore-build-id", "a"}, "--ignore-build-id requires --cfi-from"},
                     Wrong{{"-r", "-X", "", "a"}, "--exclude: empty argument"},
                     Wrong{{"--objects", "a"}, "--objects requires --recursive"},
-                    Wrong{{"-r", "--objects", "--remove", "a"}, "--objects cannot be combined with --remove"},
                     Wrong{{"-r", "--objects", "--linked-only", "a"}, "--linked-only cannot be combined with --objects"},
                     Wrong{{"-q", "-v", "a"}, "--quiet cannot be combined with --verbose"},
                     Wrong{{"--report=xml", "a"}, "--report: unknown value 'xml' (use summary or json)"},
