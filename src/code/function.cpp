@@ -239,12 +239,11 @@ class PathFollower {
       if (borders_.is_split_part(target)) {
         proof_.has_split_parts = true;
         if (!is_reaching_ && !program_.add_label(target, state[rsp])) return refuse(Refusal::ConflictingPaths, pc);
-        // It may be a function that others call. What this one has left below SP is nothing to it.
-        State left = state;
-        if (conditions::is_as_at_entry(state)) left.drop_below_stack_pointer();
-        return enter(target, left, pc, may_probe);
       }
-      return enter(target, state, pc, may_probe);
+      // It may be a function that others call. What this one has left below SP is nothing to it.
+      State left = state;
+      if (conditions::is_as_at_entry(state)) left.drop_below_stack_pointer();
+      return enter(target, left, pc, may_probe);
     }
     if (!program_.image().is_code(target, 1)) return refuse(Refusal::OutsideCode, pc, state);
     if (!conditions::is_as_at_entry(state)) {
