@@ -25,7 +25,9 @@ void WaysOut::spread(const Paths& paths, const Range& own) {
   while (!new_.empty()) {
     const std::uint64_t block = new_.back();
     new_.pop_back();
-    for (const Edge& edge : std::ranges::equal_range(edges_, block, {}, &Edge::to)) found(edge.block, edge.pc);
+    // Not std::ranges::equal_range: clang 14 does not compile libstdc++'s views.
+    auto edge = std::ranges::lower_bound(edges_, block, {}, &Edge::to);
+    for (; edge != edges_.end() && edge->to == block; ++edge) found(edge->block, edge->pc);
   }
 }
 
