@@ -324,6 +324,7 @@ void survey_executable_headers(const elf::Image& image, Findings& findings) {
 void survey_beginnings(const std::vector<Elf64_Phdr>& segments, const std::vector<CodePlace>& places,
                        Findings& findings) {
   std::vector<std::uint64_t> starts;
+  starts.reserve(places.size());
   for (const CodePlace& place : places) starts.push_back(place.start);
   std::ranges::sort(starts);
   for (const Elf64_Phdr& segment : segments) {
