@@ -250,9 +250,9 @@ class Removal {
 };
 
 /// Two objects, of which the second lacks a section.
-class RemovalCheck {
+class ObjectRemovalCheck {
  public:
-  RemovalCheck(const elf::Image& input, const elf::Image& output) : input_(input), output_(output) {}
+  ObjectRemovalCheck(const elf::Image& input, const elf::Image& output) : input_(input), output_(output) {}
 
   void run(const std::string& name) {
     const auto& sections = output_.sections();
@@ -325,7 +325,7 @@ files::Regions without_section(const elf::Image& object, const std::string& name
 }
 
 void check_without_section(const elf::Image& input, const elf::Image& output, const std::string& name) {
-  RemovalCheck(input, output).run(name);
+  ObjectRemovalCheck(input, output).run(name);
 }
 
 }  // namespace sframe_gen::object
