@@ -35,10 +35,7 @@ enum class FileChange : std::uint8_t { None, OfInode, OfContents, OtherFile };
 /// By its inode number, and by when it was changed last: another's bytes may have been written into it (cp), or the
 /// number be that of a file that is gone. A new link or owner changes the inode only; the file's own time (mtime)
 /// stays.
-FileChange change_of(const elf::Image& image, std::uint64_t inode, const FileIdentity& recording) {
-  struct stat status {};
-  if (::fstat(image.descriptor(), &status) != 0) throw SystemFailure(image.name(), "read", errno);
-  const FileIdentity file(status);
+FileChange change_of(const FileIdentity& file, std::uint64_t inode, const FileIdentity& recording) {
   if (file.inode != inode) return FileChange::OtherFile;
   const std::pair recorded(recording.modified_s, recording.modified_ns);
   if (std::pair(file.changed_s, file.changed_ns) <= recorded) return FileChange::None;
@@ -187,12 +184,13 @@ OpenedFile RecordedFiles::fetch(const Mapping& mapping) const try {
 OpenedFile RecordedFiles::open_here(const Mapping& mapping) {
   const bool is_vdso = mapping.path == "[vdso]";
   if (!is_vdso && !mapping.path.starts_with('/')) return {nullptr, is_of_no_file};
-  elf::Image image = is_vdso ? open_vdso() : root_.open(mapping.path);
+  const auto opened = is_vdso ? nullptr : root_.open_path(mapping.path);
+  elf::Image image = is_vdso ? open_vdso() : elf::Image::open(opened->file.number(), root_.full_name(mapping.path));
   const elf::Machine* const machine = elf::find_machine(image);
   if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
   const std::string id = elf::hex_digits(elf::build_id(image));
   if (mapping.build_id.empty() && !is_vdso) {
-    const FileChange change = change_of(image, mapping.inode, recording_);
+    const FileChange change = change_of(FileIdentity(opened->status), mapping.inode, recording_);
     if (change == FileChange::OtherFile) return {nullptr, "not the file that was recorded"};
     if (change == FileChange::OfContents)
       return {nullptr,
@@ -217,10 +215,10 @@ JitDump RecordedFiles::open_jitdump(const Mapping& mapping) {
   if (!has_monotonic_times_)
     throw Refused(name,
                   "the recording's times are of another clock (use `sframe-trace record` or `perf record -k mono`)");
-  const Descriptor file = root_.open_text(mapping.path);
-  if (!file.is_open()) throw SystemFailure(name, "open", errno);
-  MappedFile mapped(file.number(), name);
-  if (mapped.identity().inode != mapping.inode) throw Refused(name, "not the file that was recorded");
+  const auto opened = root_.open_text(mapping.path);
+  if (opened->error != 0) throw_why(name, *opened);
+  MappedFile mapped(opened->file.number(), name);
+  if (opened->status.st_ino != mapping.inode) throw Refused(name, "not the file that was recorded");
   // A recording may name one file for any number of processes, and each reads it.
   constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30U;
   jitdump_bytes_ += mapped.bytes().size();

@@ -16,11 +16,11 @@
 #include "sframe_gen/format.hpp"
 #include "support/hash.hpp"
 #include "support/mapped_file.hpp"
+#include "trace/files/file_root.hpp"
 #include "trace/perf/perf_data_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/sample_choice.hpp"
 #include "trace/walk/address_space.hpp"
-#include "trace/walk/file_root.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {

@@ -33,11 +33,16 @@ NamedFrame named(const Frame& frame) {
   if (frame.location == nullptr) return named;
   const Location& location = *frame.location;
   const std::uint64_t behind_call = frame.pc - frame.instruction();
-  named.file = location.name;
+  named.file = location.name();
   named.address = frame.pc - location.bias;
-  CodeFile* const file = location.opened.file.get();
+  if (JitCode* const jit_code = location.of->jit_code.get()) {
+    named.function = jit_code->name_of(location.function);
+    if (!named.function.empty()) named.offset = named.address - jit_code_address;
+    return named;
+  }
+  CodeFile* const file = location.of->opened.file.get();
   if (file == nullptr) {
-    if (location.opened.names) name_by_map(*location.opened.names, frame, named);
+    if (location.of->opened.names) name_by_map(*location.of->opened.names, frame, named);
     return named;
   }
   std::uint64_t looked_up = named.address - behind_call;

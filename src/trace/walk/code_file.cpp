@@ -199,11 +199,7 @@ const SourceChain& CodeFile::source_at(std::uint64_t address) {
 }
 
 FunctionPlace CodeFile::function_at(std::uint64_t address) {
-  constexpr std::size_t slots = 4096;
-  asked_.resize(slots);
-  Asked& slot = asked_[(address ^ address >> 12U) % slots];
-  if (!slot.is_known || slot.address != address) slot = {address, true, look_up(address)};
-  return slot.place;
+  return asked_.get(address, [this](std::uint64_t asked) { return look_up(asked); });
 }
 
 FunctionPlace CodeFile::look_up(std::uint64_t address) {
@@ -216,7 +212,7 @@ FunctionPlace CodeFile::look_up(std::uint64_t address) {
   if (!symbol) return {};
   // Only the linker needs the function's version (name@@VERSION).
   const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});
-  if (is_first) name->second = printable(demangled(symbol->name.substr(0, symbol->name.find('@'))));
+  if (is_first) name->second = name_for_people(symbol->name.substr(0, symbol->name.find('@')));
   return {name->second, address - symbol->begin};
 }
 

@@ -14,8 +14,9 @@
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/module_map.hpp"
+#include "trace/files/file_root.hpp"
+#include "trace/walk/address_cache.hpp"
 #include "trace/walk/debuginfod.hpp"
-#include "trace/walk/file_root.hpp"
 #include "trace/walk/kept_file.hpp"
 #include "trace/walk/source_names.hpp"
 
@@ -95,13 +96,7 @@ class CodeFile {
   std::unique_ptr<elf::SymbolNames> own_names_;  ///< that the debug file may lack
   /// By the symbol's begin and end, which of two at one place may differ.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> demangled_;
-  /// The answers for the last addresses: a sample has most of its frames in common with the one before.
-  struct Asked {
-    std::uint64_t address = 0;
-    bool is_known = false;
-    FunctionPlace place;
-  };
-  std::vector<Asked> asked_;
+  AddressCache<FunctionPlace> asked_;
   std::optional<elf::Image> alternate_;  ///< what debugging information refers to
   std::unique_ptr<SourceNames> source_;  ///< null: nothing says, or it is not wanted
 };

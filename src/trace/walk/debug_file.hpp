@@ -4,8 +4,8 @@
 #include <string>
 
 #include "elf/image.hpp"
+#include "trace/files/file_root.hpp"
 #include "trace/walk/debuginfod.hpp"
-#include "trace/walk/file_root.hpp"
 
 namespace sframe_gen::trace {
 
@@ -14,9 +14,6 @@ namespace sframe_gen::trace {
 /// that another build-id or another checksum shows to be another one is none. None: there is no such file, or it is
 /// damaged.
 std::optional<elf::Image> find_debug_file(const elf::Image& image, const FileRoot& root);
-
-/// Returns the file with a build-id, in digits, in /usr/lib/debug below `root`. None: there is none.
-std::optional<elf::Image> find_by_build_id(const std::string& build_id, const FileRoot& root);
 
 /// Returns the file that .gnu_debugaltlink of a debug file names: at `path`, which may begin at that file's folder, or
 /// else by `build_id`, in digits, which it must have. None: there is none.
