@@ -124,7 +124,10 @@ void Rings::describe(const std::vector<int>& processes) {
 
 void Rings::empty() {
   const std::uint64_t now = now_ns();
-  for (OfProcessor& ring : rings_) ring.ring.take([&](std::span<const std::byte> record) { take(ring, record); });
+  for (OfProcessor& ring : rings_) {
+    const bool may_have_lost = ring.ring.take([&](std::span<const std::byte> record) { take(ring, record); });
+    if (may_have_lost && ring.is_side_band) lost_mappings_.expect_loss();
+  }
   described_.take([this](std::span<const std::byte> record) { add(record); });
   emptied_ = now;
 }
