@@ -131,7 +131,7 @@ TEST_F(RecordingFile, TakesItsNameFromTheOneBefore) {
 
 TEST_F(RecordingFile, LeavesEverythingAsItIsWithoutItsName) {
   put(file_, "old");
-  trace::RecordingFile(fs::path(file_));
+  { const trace::RecordingFile file(file_); }
   EXPECT_EQ(content_of(file_), "old");
   EXPECT_EQ(files(), 1U);
 }
