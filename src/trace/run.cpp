@@ -188,6 +188,8 @@ void walk_all(Recording& recording, const TraceOptions& options, const Recording
 void warn_of(const Recording& recording, const StackTotals& totals) {
   const PerfDataFile& file = recording.file();
   if (file.is_cut()) warn(file.name(), was_cut_short);
+  if (recording.unknown() != 0)
+    warn(file.name(), count_of(recording.unknown(), "record") + " of unknown types passed over (of a newer Linux?)");
   if (totals.stacks() == 0 && recording.left_out() != 0) {
     warn(file.name(), "none of its " + count_of(recording.left_out(), "sample") + " is chosen");
   } else if (totals.as_recorded() != 0 && file.has_kernel_chains()) {

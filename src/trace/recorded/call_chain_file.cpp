@@ -102,7 +102,7 @@ std::vector<std::uint64_t> chain_of(const Sample& sample) {
   std::vector<std::uint64_t> chain;
   bool is_user = false;
   for (const std::uint64_t entry : sample.words->call_chain) {
-    if (entry >= chain_mark::first) is_user = entry == chain_mark::user;
+    if (entry >= chain_mark::first) is_user = entry == chain_mark::user || entry == chain_mark::user_deferred;
     if (!is_user) chain.push_back(entry);
   }
   if (!sample.has_user_stack) return chain;

@@ -172,6 +172,7 @@ void FoldedStacks::add_frame(const Frame& frame) {
 void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
   stack_.clear();
   add_name(sample.name);
+  if (sample.user.is_deferred) add_name("[deferred]");
   for (std::size_t i = sample.user.frames.size(); i-- > 0;) add_frame(sample.user.frames[i]);
   for (std::size_t i = sample.kernel.size(); i-- > 0;) {
     const std::string_view name = kernel.name_at(sample.kernel[i]);

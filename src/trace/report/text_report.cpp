@@ -150,7 +150,7 @@ void write_comparison(std::ostream& out, const Comparison& comparison) {
 
 /// What cut the stack, and where DWARF leads elsewhere.
 void write_end(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut) {
-  if (cut) out << "    cut: " << text_of(*cut) << " (" << cut->place << ")\n";
+  if (cut) out << "    cut: " << text_of(*cut) << (cut->place.empty() ? "" : " (" + cut->place + ")") << '\n';
   if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison);
 }
 

@@ -34,6 +34,7 @@ std::string reason_of(const Stack& stack, const Location& location) {
 }  // namespace
 
 std::optional<StackEnd> cut_of(const Stack& stack) {
+  if (stack.is_deferred) return StackEnd{{}, "deferred, and did not come", {}};
   const bool reached_limit = stack.stop == unwind::Stop::Stepped;
   if (stack.is_whole() || (stack.is_as_recorded && !reached_limit) || stack.frames.empty()) return std::nullopt;
   const Frame& last = stack.frames.back();
