@@ -314,6 +314,7 @@ void Recorder::take_in() {
     is_waiting = rings_->has_some();
     queue_.put(std::move(records));
   }
+  files_.end_waiting();
   events_.end();
   rings_->empty();
   queue_.put(rings_->in_order(true));

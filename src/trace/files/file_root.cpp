@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -15,7 +18,7 @@ namespace sframe_gen::trace {
 
 namespace {
 
-const std::filesystem::path top = "/";
+const std::filesystem::path begin_of_paths = "/";
 
 /// Where the kernel has the open file. Empty: it cannot be told.
 std::filesystem::path place_of(int descriptor) {
@@ -45,19 +48,29 @@ void throw_why(const std::string& name, const OpenFile& file) {
 struct FileRoot::Waiting {
   using Clock = FileOpening::Clock;
 
-  Clock::duration allowed(uid_t user) const {
-    const bool is_own = user == 0 || user == ::geteuid();
-    if (!is_limited || is_own) return FileOpening::patience;
-    constexpr int share = 100;
-    const auto known = spent.find(user);
-    const Clock::duration already = known == spent.end() ? Clock::duration::zero() : known->second;
-    return std::max(FileOpening::patience + (Clock::now() - begun) / share - already, Clock::duration::zero());
+  bool is_for_others(uid_t user) const { return is_limited && user != 0 && user != ::geteuid(); }
+  Clock::duration allowed(uid_t user) {
+    if (!is_for_others(user)) return FileOpening::patience;
+    // One user may have many numbers (subuid(5)).
+    constexpr int share = 100, users = 3;
+    const Clock::time_point now = Clock::now();
+    const Clock::duration of_each = FileOpening::patience + (now - begun) / share;
+    const Clock::duration left =
+        std::min({of_each - spent[user], users * of_each - spent_in_all, end.load() - now.time_since_epoch()});
+    return std::max(left, Clock::duration::zero());
+  }
+  void note(uid_t user, Clock::duration time) {
+    if (!is_for_others(user)) return;
+    spent[user] += time;
+    spent_in_all += time;
   }
 
   std::unique_ptr<FileOpener> opener;
   bool is_limited = false;
   Clock::time_point begun = Clock::now();
   std::map<uid_t, Clock::duration> spent;  ///< by who chose the files
+  Clock::duration spent_in_all{};
+  std::atomic<Clock::duration> end = Clock::duration::max();
 };
 
 FileRoot::FileRoot() : waiting_(std::make_unique<Waiting>()) {}
@@ -86,12 +99,16 @@ void FileRoot::limit_waiting_for_others() {
   waiting_->is_limited = true;
 }
 
+void FileRoot::end_waiting_for_others() {
+  waiting_->end = Waiting::Clock::now().time_since_epoch() + std::chrono::milliseconds(500);
+}
+
 std::shared_ptr<const OpenFile> FileRoot::wait_for(const std::shared_ptr<FileOpening>& opening, uid_t user) const {
   static const auto none = std::make_shared<const OpenFile>(OpenFile{.error = OpenFile::no_answer});
   if (!opening) return none;
   const auto begun = Waiting::Clock::now();
   const OpenFile* const answer = opening->wait(waiting_->allowed(user));
-  waiting_->spent[user] += Waiting::Clock::now() - begun;
+  waiting_->note(user, Waiting::Clock::now() - begun);
   return answer == nullptr ? none : std::shared_ptr<const OpenFile>(opening, answer);
 }
 
@@ -104,7 +121,7 @@ elf::Image FileRoot::open(const std::filesystem::path& path, uid_t user) const {
 }
 
 std::shared_ptr<const OpenFile> FileRoot::open_path(const std::filesystem::path& path, uid_t user) const {
-  auto opened = open_file({.path = (top / path.relative_path()).string()}, {user, path.parent_path().string()});
+  auto opened = open_file({.path = (begin_of_paths / path.relative_path()).string()}, {user, path.parent_path().string()});
   if (opened->error != 0) throw_why(full_name(path), *opened);
   return opened;
 }

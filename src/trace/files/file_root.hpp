@@ -45,9 +45,11 @@ class FileRoot {
 
   /// Opens the files; begins with the first call, which must be made before the program has threads that call it.
   FileOpener& opener() const;
-  /// From now on, files that other users chose than root and this one make the program wait for a second in all, and a
-  /// hundredth of the time that goes by.
+  /// From now on, files that other users chose than root and this one make the program wait for a second for each user,
+  /// and a hundredth of the time that goes by; and for all of them, three times that.
   void limit_waiting_for_others();
+  /// And for half a second more in all. Any thread may call it.
+  void end_waiting_for_others();
 
   /// Returns paths of an open file, which begin at the root: the one that it was opened by, and the one that links lead
   /// to, if it is another. Empty: it has no path, or none below the root.

@@ -1,7 +1,6 @@
 #include "trace/files/recording_file.hpp"
 
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 #include "trace/files/waiting_threads.hpp"
 
-#include <algorithm>
+#include <unistd.h>
+
 #include <deque>
 #include <map>
 #include <mutex>
@@ -25,9 +26,15 @@ bool WaitingThreads::run(const WaitingGroup& group, Job job) {
     known->second.push_back(std::move(job));
     return true;
   }
-  const auto of_user =
-      std::ranges::count(state_->waiting, group.user, [](const auto& waiting) { return waiting.first.user; });
-  if (state_->waiting.size() == most_groups || static_cast<std::size_t>(of_user) >= most_groups_of_user) return false;
+  const auto of_others = [](std::uint32_t user) { return user != 0 && user != ::geteuid(); };
+  std::size_t groups_of_user = 0, groups_of_others = 0;
+  for (const auto& [waiting, jobs] : state_->waiting) {
+    if (waiting.user == group.user) ++groups_of_user;
+    if (of_others(waiting.user)) ++groups_of_others;
+  }
+  // One user may have many numbers (subuid(5)).
+  const bool is_full = of_others(group.user) && groups_of_others >= most_groups_of_others;
+  if (is_full || groups_of_user >= most_groups_of_user) return false;
   try {
     state_->waiting[group].push_back(std::move(job));
     std::thread([state = state_, group] { run_all(state, group); }).detach();

@@ -24,10 +24,11 @@ class WaitingThreads {
 
   WaitingThreads();
 
-  /// False: too many jobs of the group wait, or too many groups of its user, or there is no thread.
+  /// False: too many jobs of the group wait, or too many groups of its user or of all users other than root and this
+  /// one, or there is no thread.
   bool run(const WaitingGroup& group, Job job);
 
-  static constexpr std::size_t most_jobs = 64, most_groups_of_user = 32, most_groups = 512;
+  static constexpr std::size_t most_jobs = 64, most_groups_of_user = 32, most_groups_of_others = 512;
 
  private:
   struct State;

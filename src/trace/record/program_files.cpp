@@ -61,11 +61,15 @@ void ProgramFiles::note(const MappingWords& words) {
   noted_.insert_or_assign(key, Noted{begin(mapping, user), user});
 }
 
-/// Others may not use up what there is.
+/// Others may not use up what there is. One user may have many numbers (subuid(5)).
 bool ProgramFiles::has_room_for(uid_t user) {
   if (noted_.size() == most_files) return false;
   if (user == 0 || user == ::geteuid()) return true;
-  return noted_of_[user]++ < most_files_of_user;
+  std::size_t& of_user = noted_of_[user];
+  if (of_user == most_files_of_user || noted_of_others_ == most_files_of_others) return false;
+  ++of_user;
+  ++noted_of_others_;
+  return true;
 }
 
 bool ProgramFiles::has_failed(const std::shared_ptr<FileOpening>& opening) {
@@ -99,7 +103,7 @@ OpenedFile ProgramFiles::open(const Mapping& mapping) {
   OpenedFile& opened = opened_[key];
   try {
     if (file->error != 0) throw Refused(printable(mapping.path), no_answer);
-    opened = open_first(*file, printable(mapping.path));
+    opened = open_first(*file, printable(mapping.path), noted.user);
   } catch (const Failure& failure) {
     opened = {nullptr, failure.what()};
   }
@@ -110,25 +114,25 @@ OpenedFile ProgramFiles::vdso_of_this_kernel() {
   if (!vdso_.file) {
     const elf::OwnVdso own = elf::own_vdso();
     if (own.address == 0) return {nullptr, is_gone};
-    vdso_ = made_of(elf::Image::of_bytes(own.bytes, vdso_name));
+    vdso_ = made_of(elf::Image::of_bytes(own.bytes, vdso_name), 0);
   }
   return vdso_;
 }
 
-OpenedFile ProgramFiles::open_first(const OpenFile& file, const std::string& name) {
+OpenedFile ProgramFiles::open_first(const OpenFile& file, const std::string& name, uid_t user) {
   // The kernel gives no generation of what was mapped before the recording, and a file may have several names.
   const FileIdentity identity(file.status);
   auto& [known_identity, known] = by_number_[{identity.device, identity.inode}];
   if (known.file && known_identity == identity) return known;
   known_identity = identity;
-  known = made_of(elf::Image::open(file.file.number(), name));
+  known = made_of(elf::Image::open(file.file.number(), name), user);
   return known;
 }
 
-OpenedFile ProgramFiles::made_of(elf::Image image) const {
+OpenedFile ProgramFiles::made_of(elf::Image image, uid_t user) const {
   const elf::Machine* const machine = elf::find_machine(image);
   if (machine == nullptr || machine->abi != host_abi()) return {nullptr, "for another architecture"};
-  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_), {}};
+  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_, user), {}};
 }
 
 std::span<const std::byte> ProgramFiles::build_id(const Mapping& mapping) try {

@@ -26,6 +26,8 @@ class ProgramFiles {
 
   /// Starts what opens files, which must be before there are two threads.
   void start() { system_.opener(); }
+  /// The recording ends: files that other users chose are waited for half a second more in all.
+  void end_waiting() { system_.end_waiting_for_others(); }
 
   /// Begins to open the file of a mapping, unless it is open, or one of more than there may be. It does not wait. A
   /// file system that does not answer within a second has no file.
@@ -37,7 +39,7 @@ class ProgramFiles {
   std::span<const std::byte> build_id(const Mapping& mapping);
 
   /// All stay open: who is recorded must not fill the memory with new ones (0.1 MB each, without what they contain).
-  static constexpr std::size_t most_files = 16384, most_files_of_user = 4096;
+  static constexpr std::size_t most_files = 16384, most_files_of_user = 4096, most_files_of_others = 12288;
 
  private:
   /// Device, inode number and its generation, and path: what the kernel says of a mapping's file.
@@ -53,14 +55,15 @@ class ProgramFiles {
   bool has_room_for(uid_t user);
   std::shared_ptr<FileOpening> begin(const Mapping& mapping, uid_t user);
   OpenedFile vdso_of_this_kernel();
-  OpenedFile open_first(const OpenFile& file, const std::string& name);
-  OpenedFile made_of(elf::Image image) const;
+  OpenedFile open_first(const OpenFile& file, const std::string& name, uid_t user);
+  OpenedFile made_of(elf::Image image, uid_t user) const;
 
   const TranslationOptions& options_;
   FileRoot system_;  ///< where debug files are
   std::mutex lock_;
   std::map<Key, Noted> noted_;
   std::map<uid_t, std::size_t> noted_of_;  ///< how many of another user's
+  std::size_t noted_of_others_ = 0;        ///< of them all
   std::map<Key, OpenedFile> opened_;
   std::map<std::pair<dev_t, ino_t>, std::pair<FileIdentity, OpenedFile>> by_number_;
   OpenedFile vdso_;

@@ -154,7 +154,7 @@ void write_end(std::ostream& out, const Stack& stack, const std::optional<StackE
   if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison);
 }
 
-constexpr std::size_t remembered = 8192, most_at_once = std::size_t{1} << 19U;
+constexpr std::size_t remembered = 8192, most_kept = std::size_t{1} << 19U;
 /// Names of templates can have kilobytes.
 constexpr std::size_t longest_remembered = 1024;
 
@@ -177,7 +177,7 @@ void SampleText::add(const Sample& sample, const std::optional<StackEnd>& cut) {
     text_ += end.view();
   }
   text_ += '\n';
-  if (text_.size() >= most_at_once) finish();
+  if (text_.size() >= most_kept) finish();
 }
 
 void SampleText::finish() {

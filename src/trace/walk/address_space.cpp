@@ -164,8 +164,12 @@ bool AddressSpace::find_rows(std::uint64_t pc) {
   const unwind::Module* const module = opened_at(pc);
   if (module == nullptr) return false;
   unwind::ModuleContents contents = modules_.contents_of(*module);
-  const std::shared_ptr<CodeFile> file = mapped_in(contents).location->file();
-  if (file == nullptr || contents.second != nullptr) return false;
+  const Location& location = *mapped_in(contents).location;
+  // Such a function's file is made again each time that many others came between.
+  if (contents.second != nullptr || (location.of->jit_code && !location.of->jit_code->has_unwinding(location.function)))
+    return false;
+  const std::shared_ptr<CodeFile> file = location.file();
+  if (file == nullptr) return false;
   const bool is_first = contents.section == nullptr;
   const CodeFile::Rows& found = is_first ? file->rows() : file->more_rows();
   if (found == nullptr || found == contents.section) return false;

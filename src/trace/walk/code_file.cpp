@@ -18,8 +18,8 @@
 namespace sframe_gen::trace {
 
 CodeFile::CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options,
-                   const FileRoot& root)
-    : storage_(std::move(storage)), image_(std::move(image)), options_(options), root_(root) {}
+                   const FileRoot& root, uid_t user)
+    : storage_(std::move(storage)), image_(std::move(image)), options_(options), root_(root), user_(user) {}
 
 void CodeFile::open_own_section() {
   own_was_tried_ = true;
@@ -146,7 +146,7 @@ void CodeFile::open_mini_debug_info() {
 
 void CodeFile::open_debug_file(Purpose purpose) {
   if (std::exchange(debug_was_sought_, true)) return;
-  debug_ = find_debug_file(image_, root_);
+  debug_ = find_debug_file(image_, root_, user_);
   Debuginfod* const servers = options_.debuginfod;
   // Without --debuginfod, files are counted that have no names.
   if (debug_ || servers == nullptr || (purpose == Purpose::SourceLines && !servers->fetches())) return;
@@ -177,7 +177,7 @@ void CodeFile::open_source() try {
     debug = &*debug_;
   }
   if (const auto [path, id] = dwarf::SourcePlaces::alternate_of(*debug); !path.empty()) {
-    alternate_ = find_alternate(*debug, path, id, root_);
+    alternate_ = find_alternate(*debug, path, id, root_, user_);
     Debuginfod* const servers = options_.debuginfod;
     if (!alternate_ && servers != nullptr && servers->fetches()) alternate_ = fetch_debug_file(id, path, *servers);
     if (!alternate_) {

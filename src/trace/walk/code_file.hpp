@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -39,15 +41,17 @@ struct TranslationOptions {
 /// An ELF file whose code runs somewhere: its rows and names. Addresses are virtual, the file's own.
 class CodeFile {
  public:
-  /// `bytes` are owned by `image`, or by `storage`. `root`: where its debug file is.
-  CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options, const FileRoot& root);
+  /// `bytes` are owned by `image`, or by `storage`. `root`: where its debug file is. `user`: who chose the file's name,
+  /// as far as is known.
+  CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options, const FileRoot& root,
+           uid_t user = 0);
   CodeFile(const CodeFile&) = delete;
   CodeFile& operator=(const CodeFile&) = delete;
 
   const std::string& name() const { return image_.name(); }
   const elf::Image& image() const { return image_; }
 
-  /// Rows, which must not outlive this.
+  /// Rows. Those of the file's own section must not outlive this.
   using Rows = std::shared_ptr<const unwind::PagedSection>;
   /// Returns the file's own rows, or else some that are made on the first call. Null: there are none, and why_no_rows()
   /// says why.
@@ -84,6 +88,7 @@ class CodeFile {
   elf::Image image_;
   const TranslationOptions& options_;
   const FileRoot& root_;
+  uid_t user_;
   Rows own_, made_;
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;

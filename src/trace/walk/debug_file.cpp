@@ -66,20 +66,22 @@ std::optional<DebugLink> debug_link_of(const elf::Image& image) try {
   return std::nullopt;
 }
 
-/// Who may have chosen the names in a file.
-uid_t owner_of(const elf::Image& image) {
+/// Who may have chosen the names in a file: its owner; or of a file of root's, `user`, who may have it at a place of
+/// another choice.
+uid_t chooser_of(const elf::Image& image, uid_t user) {
   struct stat status {};
-  return image.is_file() && ::fstat(image.descriptor(), &status) == 0 ? status.st_uid : 0;
+  const bool is_owned = image.is_file() && ::fstat(image.descriptor(), &status) == 0 && status.st_uid != 0;
+  return is_owned ? status.st_uid : user;
 }
 
-std::optional<elf::Image> find_by_link(const elf::Image& image, const FileRoot& root) {
+std::optional<elf::Image> find_by_link(const elf::Image& image, const FileRoot& root, uid_t user) {
   const auto link = debug_link_of(image);
   if (!link) return std::nullopt;
   for (const std::filesystem::path& path : root.names_of(image)) {
     const std::filesystem::path folder = path.parent_path();
     for (const std::filesystem::path& place :
          {folder, folder / ".debug", std::filesystem::path(debug_files) / folder.relative_path()}) {
-      auto debug = open_if_there(root, place / link->name, owner_of(image));
+      auto debug = open_if_there(root, place / link->name, user);
       if (debug && checksum_of(debug->file_bytes()) == link->checksum) return debug;
     }
   }
@@ -96,18 +98,20 @@ std::optional<elf::Image> find_by_build_id(const std::string& build_id, const Fi
 
 }  // namespace
 
-std::optional<elf::Image> find_debug_file(const elf::Image& image, const FileRoot& root) {
-  auto found = find_by_build_id(build_id_of(image), root, owner_of(image));
-  return found ? std::move(found) : find_by_link(image, root);
+std::optional<elf::Image> find_debug_file(const elf::Image& image, const FileRoot& root, uid_t user) {
+  const uid_t chooser = chooser_of(image, user);
+  auto found = find_by_build_id(build_id_of(image), root, chooser);
+  return found ? std::move(found) : find_by_link(image, root, chooser);
 }
 
 std::optional<elf::Image> find_alternate(const elf::Image& debug, const std::string& path, const std::string& build_id,
-                                         const FileRoot& root) {
+                                         const FileRoot& root, uid_t user) {
+  const uid_t chooser = chooser_of(debug, user);
   for (const std::filesystem::path& name : root.names_of(debug)) {
-    auto alternate = open_if_there(root, name.parent_path() / path, owner_of(debug));
+    auto alternate = open_if_there(root, name.parent_path() / path, chooser);
     if (alternate && build_id_of(*alternate) == build_id) return alternate;
   }
-  return find_by_build_id(build_id, root, owner_of(debug));
+  return find_by_build_id(build_id, root, chooser);
 }
 
 std::optional<elf::Image> fetch_debug_file(const std::string& build_id, const std::string& name,

@@ -39,6 +39,8 @@ class JitCode {
   /// None: what is there is not known.
   std::optional<Part> part_at(std::uint64_t pc);
   std::size_t function_of(const Part& part) const { return dump_->placements()[part.placement].function; }
+  /// Without it, a function has no rows.
+  bool has_unwinding(std::size_t function) const { return !dump_->function(function).unwinding.empty(); }
   /// A function as a file, in which its code is at jit_code_address. The last few are kept.
   std::shared_ptr<CodeFile> file_of(std::size_t function);
   /// Fit to be printed. Valid as long as this object; empty: it has none.

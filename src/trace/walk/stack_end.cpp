@@ -18,7 +18,10 @@ std::string reason_of(const Stack& stack, const Location& location) {
     case unwind::Stop::Stepped:
       return limit_of_frames;
     case unwind::Stop::NoSection:
-      if (const auto file = location.file()) return file->why_no_rows();
+      if (const auto file = location.file()) {
+        file->rows();  // of just-in-time code, it may have been made anew
+        return file->why_no_rows();
+      }
       return location.why_not();
     case unwind::Stop::NoRow:
       return "no row";
