@@ -155,13 +155,13 @@ class Ends {
 
 /// A recording that is written. It takes its name in a thread of its own, which has the right to do it: what walks
 /// stacks and writes has given it up, and what empties the rings must not wait.
-class Output {
+class RecordingOutput {
  public:
-  Output(const std::filesystem::path& path, const std::vector<WrittenEvent>& events)
+  RecordingOutput(const std::filesystem::path& path, const std::vector<WrittenEvent>& events)
       : file_(path), writer_(file_.descriptor(), path.string(), host_endian, events), naming_([this] { name(); }) {}
-  ~Output() { end(false); }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
+  ~RecordingOutput() { end(false); }
+  RecordingOutput(const RecordingOutput&) = delete;
+  RecordingOutput& operator=(const RecordingOutput&) = delete;
 
   PerfDataWriter& writer() { return writer_; }
   /// `takes_name`: the file is to have its name. Throws SystemFailure.
@@ -228,7 +228,8 @@ class Recorder {
 
  private:
   void open_outputs();
-  std::unique_ptr<Output> make_file(const std::filesystem::path& path, const std::vector<WrittenEvent>& events) const;
+  std::unique_ptr<RecordingOutput> make_file(const std::filesystem::path& path,
+                                             const std::vector<WrittenEvent>& events) const;
   void update_files(bool take_name);
   void finish_files(bool is_kept);
   void describe_what_runs();
@@ -249,7 +250,7 @@ class Recorder {
   SampleReport report_;
   StackTotals totals_;
   std::optional<Rings> rings_;
-  std::unique_ptr<Output> file_, raw_;
+  std::unique_ptr<RecordingOutput> file_, raw_;
   std::optional<WalkedRecords> records_;
   RecordQueue queue_{most_waiting};
   std::exception_ptr failure_;
@@ -258,11 +259,11 @@ class Recorder {
   static constexpr std::size_t most_waiting = std::size_t{256} << 20U;
 };
 
-std::unique_ptr<Output> Recorder::make_file(const std::filesystem::path& path,
-                                            const std::vector<WrittenEvent>& events) const {
+std::unique_ptr<RecordingOutput> Recorder::make_file(const std::filesystem::path& path,
+                                                     const std::vector<WrittenEvent>& events) const {
   std::vector<std::string> words{"sframe-trace", "record"};
   words.insert(words.end(), options_.command.begin(), options_.command.end());
-  auto file = std::make_unique<Output>(path, events);
+  auto file = std::make_unique<RecordingOutput>(path, events);
   describe_recording(file->writer(), events_.request().kinds, events, words);
   return file;
 }
@@ -348,13 +349,13 @@ void Recorder::walk_all() try {
 }
 
 void Recorder::update_files(bool take_name) {
-  for (Output* const output : {file_.get(), raw_.get()})
-    if (output != nullptr) output->update(take_name);
+  for (RecordingOutput* const written : {file_.get(), raw_.get()})
+    if (written != nullptr) written->update(take_name);
 }
 
 void Recorder::finish_files(bool is_kept) {
-  for (Output* const output : {file_.get(), raw_.get()})
-    if (output != nullptr) output->finish(is_kept);
+  for (RecordingOutput* const written : {file_.get(), raw_.get()})
+    if (written != nullptr) written->finish(is_kept);
 }
 
 int Recorder::run() {

@@ -31,7 +31,7 @@ struct Request {
   std::uint32_t user = 0, group_size = 0;
   bool may_be_link = true;
 };
-constexpr std::size_t longest_request = sizeof(Request) + 2 * PATH_MAX;
+constexpr std::size_t longest_request = sizeof(Request) + 2 * std::size_t{PATH_MAX};
 
 /// The file, if it is open, comes with it.
 struct Answer {

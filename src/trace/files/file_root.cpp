@@ -121,7 +121,8 @@ elf::Image FileRoot::open(const std::filesystem::path& path, uid_t user) const {
 }
 
 std::shared_ptr<const OpenFile> FileRoot::open_path(const std::filesystem::path& path, uid_t user) const {
-  auto opened = open_file({.path = (begin_of_paths / path.relative_path()).string()}, {user, path.parent_path().string()});
+  auto opened =
+      open_file({.path = (begin_of_paths / path.relative_path()).string()}, {user, path.parent_path().string()});
   if (opened->error != 0) throw_why(full_name(path), *opened);
   return opened;
 }
