@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "support/text.hpp"
+#include "trace/files/output_file.hpp"
 
 namespace sframe_gen::trace {
 
@@ -156,6 +157,7 @@ void read_call_chains(const Given& given, TraceOptions& options) {
   for (const char* other : {"json", "top", "folded", "flamegraph", "pprof", "compare"})
     if (given.has(other)) throw UsageError("--call-chains cannot be combined with --" + std::string(other));
   options.call_chains = *given.value_of("output");
+  if (stream_named(options.call_chains)) throw UsageError("a recording cannot be written to a stream (name a file)");
 }
 
 std::optional<std::size_t> read_limit(const Given& given) {

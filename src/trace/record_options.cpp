@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "support/text.hpp"
+#include "trace/files/output_file.hpp"
 #include "trace/options.hpp"
 
 namespace sframe_gen::trace {
@@ -133,8 +134,8 @@ void read_record_output(const Given& given, TraceOptions& options) {
   if (folded) options.form = OutputForm::Folded;
   if (picture) options.flame_graph = *given.value_of("flamegraph");
   if (!json && !folded && !picture) options.record.output = given.value_of("output").value_or("perf.data");
-  if (options.record.output == "-")
-    throw UsageError("a recording cannot be written to a pipe (give --folded or --json)");
+  if (stream_named(options.record.output))
+    throw UsageError("a recording cannot be written to a stream (give --folded or --json)");
   options.quiet = given.has("quiet");
 }
 

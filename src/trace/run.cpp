@@ -2,10 +2,8 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -56,20 +54,6 @@ void ThreadReport::add(const WalkedThread& walked) {
 }
 
 namespace {
-
-void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks, const std::string& title) {
-  std::ofstream file(path, std::ios::binary);
-  write_flame_graph(file, stacks, title);
-  file.close();
-  if (!file) throw SystemFailure(path.string(), "write", errno);
-}
-
-void write_pprof(const std::filesystem::path& path, const PprofProfile& profile) {
-  std::ofstream file(path, std::ios::binary);
-  profile.write(file);
-  file.close();
-  if (!file) throw SystemFailure(path.string(), "write", errno);
-}
 
 int end_with(const StackTotals& totals, const TraceOptions& options) {
   if (!options.quiet) totals.write(std::cerr);
@@ -136,20 +120,14 @@ int run_process(const TraceOptions& options, std::ostream& out) {
 }
 
 /// Keeps the rights that the output needs. What is read from then on is of others.
-void keep_rights_for(const TraceOptions& options) {
+void keep_rights_for(const TraceOptions& options, const std::optional<OutputFile>& picture) {
   std::vector<std::filesystem::path> writable;
   std::error_code ignored;
   if (!options.call_chains.empty()) {
     const std::filesystem::path written = std::filesystem::absolute(options.call_chains, ignored);
     writable.push_back(std::filesystem::weakly_canonical(written.parent_path(), ignored));
   }
-  const std::filesystem::path& file = options.pprof.empty() ? options.flame_graph : options.pprof;
-  if (!file.empty()) {
-    const std::filesystem::path written = std::filesystem::absolute(file, ignored);
-    // A link to a file that is not there yet.
-    if (std::filesystem::is_symlink(written, ignored) && !std::filesystem::exists(written, ignored)) return;
-    writable.push_back(std::filesystem::weakly_canonical(written, ignored).parent_path());
-  }
+  if (picture && !picture->folder().empty()) writable.push_back(picture->folder());
   if (!options.translation.cache.empty()) {
     std::filesystem::create_directories(options.translation.cache, ignored);
     writable.push_back(options.translation.cache);
@@ -163,7 +141,7 @@ void keep_rights_for(const TraceOptions& options) {
 
 int run_core(const TraceOptions& options, std::ostream& out) {
   const FileRoot root = root_of(options);
-  keep_rights_for(options);
+  keep_rights_for(options, std::nullopt);
   MissingAlternates missing_alternates;
   TranslationOptions translation = options.translation;
   translation.source.missing_alternates = &missing_alternates;
@@ -210,6 +188,8 @@ void walk_all(Recording& recording, const TraceOptions& options, const Recording
 void warn_of(const Recording& recording, const StackTotals& totals) {
   const PerfDataFile& file = recording.file();
   if (file.is_cut()) warn(file.name(), was_cut_short);
+  if (recording.unknown() != 0)
+    warn(file.name(), count_of(recording.unknown(), "record") + " of unknown types passed over (of a newer Linux?)");
   if (totals.stacks() == 0 && recording.left_out() != 0) {
     warn(file.name(), "none of its " + count_of(recording.left_out(), "sample") + " is chosen");
   } else if (totals.as_recorded() != 0 && file.has_kernel_chains()) {
@@ -243,10 +223,11 @@ std::string recorded_command(const PerfDataFile& file) {
   return " (" + printable(std::string_view(words).substr(1, longest)) + (words.size() > longest ? "..)" : ")");
 }
 
-int print_samples(Recording& recording, const TraceOptions& options, std::ostream& out) {
+int print_samples(Recording& recording, const TraceOptions& options, std::ostream& out,
+                  std::optional<OutputFile>& picture) {
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
-  SampleReport report(options, out, kernel);
+  SampleReport report(options, out, kernel, picture);
   report.set_title(options.file.filename().string() + recorded_command(recording.file()));
   walk_all(recording, options, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); });
   report.finish();
@@ -258,30 +239,24 @@ int print_samples(Recording& recording, const TraceOptions& options, std::ostrea
   return end_with(report.totals(), options);
 }
 
-/// Writes the recording again, with call chains. What cannot be finished is removed.
+/// Writes the recording again, with call chains.
 int write_call_chains(Recording& recording, const TraceOptions& options) {
   const PerfDataFile& file = recording.file();
   CallChainFile written(file, options.call_chains);
   StackTotals totals;
   const Sample* sample = nullptr;
-  try {
-    walk_all(
-        recording, options,
-        [&](const Sample& walked) {
-          sample = &walked;
-          if (walked.has_user_stack) totals.add(walked.user, cut_of(walked.user));
-        },
-        [&](const PerfRecord& record) {
-          if (record.type != record_type::sample) return written.add(record);
-          if (sample != nullptr) written.add_sample(record, *sample);
-          sample = nullptr;
-        });
-    written.finish();
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(options.call_chains, ignored);
-    throw;
-  }
+  walk_all(
+      recording, options,
+      [&](const Sample& walked) {
+        sample = &walked;
+        if (walked.has_user_stack) totals.add(walked.user, cut_of(walked.user));
+      },
+      [&](const PerfRecord& record) {
+        if (record.type != record_type::sample) return written.add(record);
+        if (sample != nullptr) written.add_sample(record, *sample);
+        sample = nullptr;
+      });
+  written.finish();
   warn_of(recording, totals);
   if (written.cut() != 0) {
     warn(options.call_chains.string(),
@@ -328,14 +303,15 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   translation.source.missing_alternates = &missing_alternates;
   RecordedFiles files(root, translation);
   MappedFile file_of_recording = map_recording(options.file);
-  keep_rights_for(options);
+  std::optional<OutputFile> picture = begin_picture(options);
+  keep_rights_for(options, picture);
   Recording recording(
       std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); },
       [&files](const Mapping& mapping) { return files.jit_code(mapping); });
   recording.choose(options.choice);
   files.expect(recording.file().abi(), recording.file().mapped().identity(), recording.file().has_monotonic_times());
-  const int status =
-      options.call_chains.empty() ? print_samples(recording, options, out) : write_call_chains(recording, options);
+  const int status = options.call_chains.empty() ? print_samples(recording, options, out, picture)
+                                                 : write_call_chains(recording, options);
   warn_of(files.perf_maps());
   warn_of(*debuginfod, options.quiet);
   warn_of_missing(missing_alternates);
@@ -361,10 +337,16 @@ void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut)
 
 void SampleReport::finish() {
   text_.finish();
-  if (!options_.pprof.empty()) write_pprof(options_.pprof, pprof_);
+  if (!options_.pprof.empty()) picture_->write([&](std::ostream& out) { pprof_.write(out); });
   if (options_.form == OutputForm::Folded) folded_.write(out_);
   if (options_.form == OutputForm::Top) top_.write(out_, options_.most_functions);
-  if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_, title_);
+  if (!options_.flame_graph.empty())
+    picture_->write([&](std::ostream& out) { write_flame_graph(out, folded_, title_); });
+}
+
+std::optional<OutputFile> begin_picture(const TraceOptions& options) {
+  const std::filesystem::path& path = options.pprof.empty() ? options.flame_graph : options.pprof;
+  return path.empty() ? std::nullopt : std::make_optional<OutputFile>(path);
 }
 
 void warn_of_missing(const MissingAlternates& alternates) {

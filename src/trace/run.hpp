@@ -1,10 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
 
+#include "trace/files/output_file.hpp"
 #include "trace/options.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
@@ -40,9 +42,9 @@ class ThreadReport {
 /// Samples of a recording, as the options want them written.
 class SampleReport {
  public:
-  /// All have to live on.
-  SampleReport(const TraceOptions& options, std::ostream& out, KernelNames& kernel)
-      : options_(options), out_(out), kernel_(kernel), text_(out, kernel) {}
+  /// `picture`: for the picture or profile, if options ask for one. All have to live on.
+  SampleReport(const TraceOptions& options, std::ostream& out, KernelNames& kernel, std::optional<OutputFile>& picture)
+      : options_(options), out_(out), kernel_(kernel), picture_(picture), text_(out, kernel) {}
 
   /// `cut`: of its stack, if that is not whole.
   void add(const Sample& sample, const std::optional<StackEnd>& cut);
@@ -57,6 +59,7 @@ class SampleReport {
   const TraceOptions& options_;
   std::ostream& out_;
   KernelNames& kernel_;
+  std::optional<OutputFile>& picture_;
   StackTotals totals_;
   std::string title_;
   FoldedStacks folded_;
@@ -64,6 +67,9 @@ class SampleReport {
   TopFunctions top_;
   SampleText text_;
 };
+
+/// Begins the picture or profile that the options ask for. Throws SystemFailure, or Refused.
+std::optional<OutputFile> begin_picture(const TraceOptions& options);
 
 /// Warns, in one line, of files that .gnu_debugaltlink leads to and that are not here.
 void warn_of_missing(const MissingAlternates& alternates);

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <future>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +23,7 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
+#include "trace/files/recording_file.hpp"
 #include "trace/live/command.hpp"
 #include "trace/record/event_files.hpp"
 #include "trace/record/found_programs.hpp"
@@ -150,6 +153,51 @@ class Ends {
   bool is_asked_ = false;
 };
 
+/// A recording that is written. It takes its name in a thread of its own, which has the right to do it: what walks
+/// stacks and writes has given it up, and what empties the rings must not wait.
+class RecordingOutput {
+ public:
+  RecordingOutput(const std::filesystem::path& path, const std::vector<WrittenEvent>& events)
+      : file_(path), writer_(file_.descriptor(), path.string(), host_endian, events), naming_([this] { name(); }) {}
+  ~RecordingOutput() { end(false); }
+  RecordingOutput(const RecordingOutput&) = delete;
+  RecordingOutput& operator=(const RecordingOutput&) = delete;
+
+  PerfDataWriter& writer() { return writer_; }
+  /// `takes_name`: the file is to have its name. Throws SystemFailure.
+  void update(bool takes_name) {
+    writer_.update();
+    if (takes_name) ask(true);
+  }
+  /// The file gets its name if it `is_kept`, and is removed if not and it has none yet. Throws what the naming threw.
+  void finish(bool is_kept) {
+    end(is_kept);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  std::filesystem::path path() const { return file_.current_path(); }
+
+ private:
+  void name() try {
+    if (is_asked_.get_future().get()) file_.take_name();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  void ask(bool yes) {
+    if (!std::exchange(was_asked_, true)) is_asked_.set_value(yes);
+  }
+  void end(bool is_kept) {
+    ask(is_kept);
+    if (naming_.joinable()) naming_.join();
+  }
+
+  RecordingFile file_;
+  PerfDataWriter writer_;
+  std::exception_ptr failure_;
+  bool was_asked_ = false;
+  std::promise<bool> is_asked_;
+  std::thread naming_;
+};
+
 /// Everything of a recording under way.
 class Recorder {
  public:
@@ -162,7 +210,8 @@ class Recorder {
         files_(options.translation),
         layouts_({"perf_event_open", "events"}, host_endian),
         kernel_(KernelNames::of_running_kernel(options.translation.cache, running_build_id())),
-        report_(options, out, kernel_) {
+        picture_(begin_picture(options)),
+        report_(options, out, kernel_, picture_) {
     // What is over the limit on the size of files is a failure then. The command, which has begun, keeps the signal.
     std::signal(SIGXFSZ, SIG_IGN);
     for (const WrittenEvent& event : events_.recorded())
@@ -170,6 +219,7 @@ class Recorder {
     std::string title;
     for (const std::string& word : options.command) title.append(title.empty() ? "" : " ").append(word);
     report_.set_title(title.empty() ? "Running processes" : title);
+    files_.start();
     rings_.emplace(events_, layouts_, files_);
     open_outputs();
   }
@@ -178,11 +228,15 @@ class Recorder {
 
  private:
   void open_outputs();
-  std::unique_ptr<PerfDataWriter> make_file(const std::filesystem::path& path, const std::vector<WrittenEvent>& events);
+  std::unique_ptr<RecordingOutput> make_file(const std::filesystem::path& path,
+                                             const std::vector<WrittenEvent>& events) const;
+  void update_files(bool take_name);
+  void finish_files(bool is_kept);
   void describe_what_runs();
   void take_in();
   void walk_all();
   void end_with(const std::exception_ptr& failure);
+  void say_lost() const;
   void say_all();
 
   const TraceOptions& options_;
@@ -192,10 +246,11 @@ class Recorder {
   ProgramFiles files_;
   EventLayouts layouts_;
   KernelNames kernel_;
+  std::optional<OutputFile> picture_;
   SampleReport report_;
   StackTotals totals_;
   std::optional<Rings> rings_;
-  std::unique_ptr<PerfDataWriter> file_, raw_;
+  std::unique_ptr<RecordingOutput> file_, raw_;
   std::optional<WalkedRecords> records_;
   RecordQueue queue_{most_waiting};
   std::exception_ptr failure_;
@@ -204,21 +259,20 @@ class Recorder {
   static constexpr std::size_t most_waiting = std::size_t{256} << 20U;
 };
 
-std::unique_ptr<PerfDataWriter> Recorder::make_file(const std::filesystem::path& path,
-                                                    const std::vector<WrittenEvent>& events) {
+std::unique_ptr<RecordingOutput> Recorder::make_file(const std::filesystem::path& path,
+                                                     const std::vector<WrittenEvent>& events) const {
   std::vector<std::string> words{"sframe-trace", "record"};
   words.insert(words.end(), options_.command.begin(), options_.command.end());
-  auto file = std::make_unique<PerfDataWriter>(path, host_endian, events);
-  describe_recording(*file, events_.request().kinds, events, words);
+  auto file = std::make_unique<RecordingOutput>(path, events);
+  describe_recording(file->writer(), events_.request().kinds, events, words);
   return file;
 }
 
 void Recorder::open_outputs() {
   RecordSinks sinks;
   if (!options_.record.output.empty()) {
-    keep_old_recording(options_.record.output);
     file_ = make_file(options_.record.output, events_.walked());
-    sinks.file = file_.get();
+    sinks.file = &file_->writer();
     sinks.sample = [this](const Sample& sample) {
       if (sample.has_user_stack) totals_.add(sample.user, cut_of(sample.user));
     };
@@ -228,7 +282,7 @@ void Recorder::open_outputs() {
   // For tests, which walk the same records again.
   if (const char* const raw = ::getenv("SFRAME_TRACE_RAW_RECORDS"); raw != nullptr) {  // NOLINT(concurrency-mt-unsafe)
     raw_ = make_file(raw, events_.recorded());
-    sinks.raw = raw_.get();
+    sinks.raw = &raw_->writer();
   }
   records_.emplace(layouts_, files_, options_.most_frames, options_.frame_pointers, std::move(sinks));
 }
@@ -236,10 +290,9 @@ void Recorder::open_outputs() {
 void Recorder::describe_what_runs() {
   const TakeRecord add = [&](std::span<const std::byte> record) { rings_->add(record); };
   describe_kernel(add);
-  if (options_.record.is_of_machine()) {
-    for (const int process : running_processes()) describe_process(process, 0, add);
-  }
-  for (const int process : options_.record.processes) describe_process(process, 0, add);
+  std::vector<int> processes = options_.record.processes;
+  if (options_.record.is_of_machine()) std::ranges::copy(running_processes(), std::back_inserter(processes));
+  rings_->describe(processes);
 }
 
 /// Empties the rings until an end comes.
@@ -262,6 +315,7 @@ void Recorder::take_in() {
     is_waiting = rings_->has_some();
     queue_.put(std::move(records));
   }
+  files_.end_waiting();
   events_.end();
   rings_->empty();
   queue_.put(rings_->in_order(true));
@@ -274,20 +328,34 @@ void Recorder::walk_all() try {
   std::vector<std::filesystem::path> writable;
   if (!options_.translation.cache.empty()) writable.push_back(options_.translation.cache);
   give_up_rights(writable);
-  std::uint64_t next_update = now_ns() + second_ns;
+  // A recorder that is killed soon leaves something as well.
+  constexpr std::uint64_t at_first_ns = second_ns / 10;
+  const std::uint64_t begun = now_ns();
+  std::uint64_t next_update = begun + at_first_ns;
   while (const auto records = queue_.take()) {
     for (const TakenRecord& record : *records) records_->take(record);
-    if (now_ns() < next_update) continue;
-    next_update = now_ns() + second_ns;
-    if (file_) file_->update();
-    if (raw_) raw_->update();
+    const std::uint64_t now = now_ns();
+    if (now < next_update) continue;
+    next_update = now + (now - begun < second_ns ? at_first_ns : second_ns);
+    update_files(records_->samples() != 0);
   }
-  records_->finish(events_.lost());
-  if (file_) file_->update();
-  if (raw_) raw_->update();
+  std::uint64_t lost = 0;
+  for (const auto& [processor, of_processor] : rings_->lost()) lost += of_processor.samples + of_processor.others;
+  records_->finish(lost);
+  update_files(false);
 } catch (...) {
   failure_ = std::current_exception();
   queue_.end();
+}
+
+void Recorder::update_files(bool take_name) {
+  for (RecordingOutput* const written : {file_.get(), raw_.get()})
+    if (written != nullptr) written->update(take_name);
+}
+
+void Recorder::finish_files(bool is_kept) {
+  for (RecordingOutput* const written : {file_.get(), raw_.get()})
+    if (written != nullptr) written->finish(is_kept);
 }
 
 int Recorder::run() {
@@ -308,11 +376,19 @@ int Recorder::run() {
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   walking.join();
   if (!failure) failure = failure_;
+  // A command that cannot be run leaves everything as it is.
+  const bool is_kept = !command_ || command_->has_run();
+  try {
+    finish_files(is_kept);
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
   if (failure) {
-    if (file_) say("note", printable(options_.record.output.string()) + ": has what was written before");
+    if (file_ && is_kept) say("note", printable(file_->path().string()) + ": has what was written before");
     end_with(failure);
     return cannot_be_traced;
   }
+  if (!is_kept) return command_->wait();
   if (options_.record.output.empty()) report_.finish();
   say_all();
   if (command_) return command_->wait();
@@ -330,20 +406,43 @@ void Recorder::end_with(const std::exception_ptr& failure) {
   command_->wait();
 }
 
+/// By kind, as one program's mappings take no room from samples, and by the ring.
+void Recorder::say_lost() const {
+  LostRecords all;
+  std::string samples, others;
+  for (const auto& [processor, lost] : rings_->lost()) {
+    const auto add = [number = processor](std::string& text, std::uint64_t count) {
+      if (count == 0) return;
+      text.append(text.empty() ? "processor " : ", processor ").append(std::to_string(number)).append(": ");
+      text.append(std::to_string(count));
+    };
+    all.samples += lost.samples;
+    all.others += lost.others;
+    add(samples, lost.samples);
+    add(others, lost.others);
+  }
+  const bool is_small = rings_->are_small();
+  const char* const more = "allow more memory for them (`sudo sysctl kernel.perf_event_mlock_kb=65536`), or ";
+  if (all.samples != 0) {
+    say("warning", std::to_string(all.samples) + " samples lost, of " +
+                       std::to_string(all.samples + records_->samples()) + " (" + samples +
+                       "): there was no room for them (" + (is_small ? more : "") + "lower -F" +
+                       (is_small ? ")" : " or --stack)"));
+  }
+  if (all.others != 0) {
+    say("warning", count_of(all.others, "record") + " of mappings, names and threads lost (" + others +
+                       "): a program made them too fast (what is mapped was read from /proc)");
+  }
+}
+
 void Recorder::say_all() {
   if (!events_.note().empty()) say("note", events_.note());
-  if (const std::uint64_t lost = records_->lost(); lost != 0) {
-    const char* const remedy =
-        rings_->are_small() ? "allow more memory for them (`sudo sysctl kernel.perf_event_mlock_kb=65536`), or lower -F"
-                            : "lower -F or --stack";
-    say("warning", std::to_string(lost) + " samples lost, of " + std::to_string(lost + records_->samples()) +
-                       ": there was no room for them (" + remedy + ")");
-  }
+  say_lost();
   if (options_.quiet) return;
   if (!file_) return report_.totals().write(std::cerr);
   totals_.write(std::cerr);
   std::cerr << printable(options_.record.output.string()) << ": " << count_of(records_->samples(), "sample") << ", "
-            << count_of(file_->size(), "byte") << '\n';
+            << count_of(file_->writer().size(), "byte") << '\n';
 }
 
 }  // namespace

@@ -32,6 +32,16 @@ trace::OpenedFile no_file(const trace::Mapping&) {
   return {nullptr, "none"};
 }
 
+/// A name for a file that is written, in memory.
+struct WrittenFile {
+  WrittenFile() = default;
+  ~WrittenFile() { std::filesystem::remove(path); }
+  WrittenFile(const WrittenFile&) = delete;
+  WrittenFile& operator=(const WrittenFile&) = delete;
+
+  const std::filesystem::path path = "/dev/shm/fuzz-written-" + std::to_string(::getpid());
+};
+
 /// A directory that is removed while it is open: no name leads to a file.
 trace::FileRoot make_empty_root() {
   std::string path = (std::filesystem::temp_directory_path() / "fuzz-root-XXXXXX").string();
@@ -48,8 +58,8 @@ void perf_data(Bytes input) {
   succeeds([&] {
     trace::Recording recording(MappedFile(file.path()), no_file);
     trace::Walker walker(16, false, trace::FramePointers::Always);
-    const MemoryFile written;
-    trace::CallChainFile chains(recording.file(), written.path());
+    const WrittenFile written;
+    trace::CallChainFile chains(recording.file(), written.path);
     const trace::Sample* walked = nullptr;
     recording.walk_all(
         walker, [&](const trace::Sample& sample) { walked = &sample; }, {},
@@ -58,7 +68,7 @@ void perf_data(Bytes input) {
           chains.add_sample(record, *walked);
         });
     chains.finish();
-    trace::Recording again(MappedFile(written.path()), no_file);
+    trace::Recording again(MappedFile(written.path), no_file);
     std::uint64_t samples = 0;
     again.walk_all(walker, [&](const trace::Sample&) { ++samples; }, {});
     require(samples == chains.samples(), "what was written again has the same samples");
@@ -78,7 +88,8 @@ void ring(Bytes input) {
   const trace::TranslationOptions options;
   trace::ProgramFiles files(options);
   const MemoryFile file;
-  trace::PerfDataWriter writer(file.path(), host_endian, {{trace::attributes_of(request, 0, true, false), {}}});
+  trace::PerfDataWriter writer(file.descriptor(), file.path(), host_endian,
+                               {{trace::attributes_of(request, 0, true, false), {}}});
   trace::WalkedRecords records(layouts, files, 16, trace::FramePointers::Auto, {.file = &writer});
   trace::RecordOrder order;
   bool is_of_kernel = true;
@@ -129,7 +140,7 @@ void jitdump(Bytes input) {
       const auto part = code.part_at(placement.address);
       if (!part) continue;
       require(part->begin <= placement.address && placement.address < part->end, "a part holds its address");
-      const auto made = code.file_of(*part);
+      const auto made = code.file_of(code.function_of(*part));
       const std::uint64_t address = placement.address - part->begin + trace::jit_code_address;
       made->rows();
       require(made->function_at(address).offset <= address, "a function begins at or before its code");

@@ -1,12 +1,15 @@
 """Reads the records of recordings, and writes what `perf record --call-graph dwarf` would have, of a process that gdb has
 made a core file of: so a test knows the stacks, and needs no permission to record."""
+import ctypes
+import os
+import platform
 import struct
 import subprocess
 
 import harness
 
 MMAP, SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED, COMPRESSED_PADDED = 1, 9, 10, 3, 4, 7, 81, 83
-LOST, LOST_SAMPLES = 2, 13
+LOST, LOST_SAMPLES, DEFERRED = 2, 13, 22
 HEADER_ATTR, TRACING_DATA, BUILD_ID, FINISHED_ROUND, ID_INDEX, AUXTRACE, HEADER_FEATURE = 64, 66, 67, 68, 69, 71, 80
 KERNEL, USER, EXEC, FOUND, HAS_BUILD_ID = 1, 2, 1 << 13, 1 << 13, 1 << 14
 # ax bx cx dx si di bp sp ip flags cs ss, r8 to r15 of asm/perf_regs.h, as places in struct user_regs_struct.
@@ -16,7 +19,8 @@ MASK = sum(1 << number for number in REGISTERS)
 IP, TID, TIME, CALLCHAIN, PERIOD, RAW, REGS_USER, STACK_USER, WEIGHT = 1, 2, 4, 32, 256, 1024, 4096, 8192, 1 << 14
 
 SAMPLE_ID_ALL, EXCLUDE_CALLCHAIN_USER = 1 << 18, 1 << 22
-IN_KERNEL, IN_GUEST, IN_USER, FIRST_MARK = ((1 << 64) - number for number in (128, 2048, 512, 4095))
+IN_KERNEL, IN_GUEST, IN_USER, USER_DEFERRED, FIRST_MARK = ((1 << 64) - number for number in (128, 2048, 512, 640, 4095))
+DEFER_CALLCHAIN, DEFER_OUTPUT = 1 << 38, 1 << 39
 
 
 class Core:
@@ -133,6 +137,10 @@ class Recording:
         """A sample of a recording without REGS_USER and STACK_USER."""
         self.add(SAMPLE, misc, struct.pack(f"<QIIQQQ{len(entries)}Q", pc, pid, tid, time, 1, len(entries), *entries))
 
+    def deferred(self, pid, tid, time, cookie, entries):
+        """What a sample of that cookie waits for (perf record --call-graph fp,defer)."""
+        self.add(DEFERRED, USER, struct.pack(f"<QQ{len(entries)}Q", cookie, len(entries), *entries) + self.trailer(pid, tid, time))
+
     def attribute(self):
         return struct.pack("<IIQQQQQIIQQQQIiQIHH", 1, 112, 0, 1, self.TYPE, 0, self.FLAGS, 0, 0, 0, 0, 0, MASK, 8192, 0, 0, 0, 0, 0)
 
@@ -172,3 +180,13 @@ class Recording:
                              begin, len(data), 0, 0) + struct.pack("<4Q", 1 << 6, 0, 0, 0)
         table = struct.pack("<QQ", end + 16, len(feature))
         return header + attribute + struct.pack("<QQ", 0, 0) + data + table + feature
+
+
+def kernel_lets_record():
+    """Asked of the kernel itself: the program's own failure is no reason to test less."""
+    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+    attributes = struct.pack("<IIQQQQQ", 1, 128, 0, 1000000, 1, 0, 1).ljust(128, b"\0")  # cpu-clock, disabled
+    file = ctypes.CDLL(None).syscall(number, attributes, 0, -1, -1, 0)
+    if file >= 0:
+        os.close(file)
+    return file >= 0

@@ -19,7 +19,7 @@ trace::Mapping mapping(std::uint64_t begin, std::uint64_t end, std::uint64_t off
 /// Which file a PC is in, and at which offset.
 std::string at(trace::AddressSpace& space, std::uint64_t pc) {
   const trace::Location* const location = space.location_of(pc);
-  return location == nullptr ? "none" : location->name + "+" + std::to_string(pc - location->bias);
+  return location == nullptr ? "none" : location->name() + "+" + std::to_string(pc - location->bias);
 }
 
 trace::OpenedFile no_file(const trace::Mapping&) {
@@ -34,7 +34,7 @@ TEST(AddressSpace, FindsMappings) {
   EXPECT_EQ(at(space, 200), "none");
   EXPECT_EQ(at(space, 301), "b+51");
   EXPECT_EQ(at(space, 400), "none");
-  EXPECT_EQ(space.location_of(100)->opened.why_not, "is not there");
+  EXPECT_EQ(space.location_of(100)->why_not(), "is not there");
 }
 
 TEST(AddressSpace, LaterMappingReplacesEarlierOne) {

@@ -69,7 +69,9 @@ std::string named_at(trace::JitCode& code, std::uint64_t time, std::uint64_t pc)
   code.go_to(time);
   const auto part = code.part_at(pc);
   if (!part) return "none";
-  const trace::FunctionPlace place = code.file_of(*part)->function_at(pc - part->begin + trace::jit_code_address);
+  const std::size_t function = code.function_of(*part);
+  const trace::FunctionPlace place = code.file_of(function)->function_at(pc - part->begin + trace::jit_code_address);
+  EXPECT_EQ(code.name_of(function), place.name);
   return std::string(place.name) + "+" + std::to_string(place.offset);
 }
 

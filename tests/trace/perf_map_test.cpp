@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -71,10 +72,13 @@ TEST(PerfMap, BelongsToRootOrTheReader) {
   const int made = ::mkstemp(path.data());
   ASSERT_GE(made, 0);
   ASSERT_EQ(::write(made, "100 10 f\n", 9), 9);
-  const auto open = [&] { return Descriptor(::open(path.c_str(), O_RDONLY)); };
+  const auto open = [&] {
+    return std::make_shared<const trace::OpenFile>(
+        trace::OpenFile{.file = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC))});
+  };
   trace::PerfMaps maps;
   EXPECT_EQ(maps.of(1, path, open)->function_at(0x101).name, "f");
-  EXPECT_EQ(maps.of(2, "none", [] { return Descriptor(); })->function_at(0x101).name, "");
+  EXPECT_EQ(maps.of(2, "none", [] { return nullptr; })->function_at(0x101).name, "");
   EXPECT_TRUE(maps.refused().empty());
   if (::geteuid() == 0) {
     constexpr uid_t other = 54321;

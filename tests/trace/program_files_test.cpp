@@ -11,7 +11,7 @@ namespace {
 
 trace::MappingWords mapping_of(const std::string& path, std::uint64_t inode) {
   trace::MappingWords words;
-  words.process = ::getpid();
+  words.process = words.mapping.process = ::getpid();
   words.is_code = true;
   words.mapping.path = path;
   words.mapping.inode = inode;

@@ -100,7 +100,7 @@ class Comparison {
       const std::uint64_t pc = registers.pc - (registers.pc_is_exact != 0 ? 0 : 1);
       const trace::Location* const location = space_.location_of(pc);
       const unwind::Module* const module = space_.modules().find(pc);
-      const bool is_in_libgcc = location != nullptr && location->name.find("libgcc_s") != std::string::npos;
+      const bool is_in_libgcc = location != nullptr && location->name().find("libgcc_s") != std::string::npos;
       if (module == nullptr || module->view == nullptr || module->view->abi() != sframe::Abi::S390x) return false;
       const unwind::Unwinder unwinder({{module, 1}, trace::Process::read_word, &process_, 0, {}});
       if (unwinder.step(registers) != unwind::Stop::Stepped) return false;

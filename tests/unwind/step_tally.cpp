@@ -17,7 +17,7 @@ bool says_nothing(const trace::Stack& ours) {
 std::string place_of(trace::AddressSpace& space, std::uint64_t pc) {
   const trace::Location* const location = space.location_of(pc);
   if (location == nullptr) return "no file";
-  std::string name(location->name.substr(location->name.rfind('/') + 1));
+  std::string name(location->name().substr(location->name().rfind('/') + 1));
   if (location->file() == nullptr) return name;
   const trace::FunctionPlace function = location->file()->function_at(pc - location->bias);
   return function.name.empty() ? name : name.append("'s ").append(function.name);
@@ -41,7 +41,7 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& reasons) {
 void StepTally::compare(trace::AddressSpace& space, const trace::Stack& ours, const DwarfFrames& theirs) {
   ++stops_;
   const trace::Location* const innermost = space.location_of(ours.frames.front().pc);
-  const trace::CodeFile* const file = innermost != nullptr ? innermost->file() : nullptr;
+  const std::shared_ptr<const trace::CodeFile> file = innermost != nullptr ? innermost->file() : nullptr;
   translated_ += file == nullptr || file->image().find_section(".sframe") == nullptr;
 
   const std::span<const std::uint64_t> pcs = theirs.pcs;

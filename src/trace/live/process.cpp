@@ -1,6 +1,5 @@
 #include "trace/live/process.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -80,15 +79,9 @@ bool has_signal(const std::string& folder, std::string_view field, int signal) {
   return false;
 }
 
-Descriptor open_to_read(const std::string& path) {
-  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-}
-
 /// Whether an opened file is what `mapping` shows: by its number, or where a file system gives files several, by all of
 /// the code.
-bool is_mapped(const elf::Image& image, const Mapping& mapping, const Process& process) {
-  struct stat status {};
-  if (::fstat(image.descriptor(), &status) != 0) return false;
+bool is_mapped(const elf::Image& image, const struct stat& status, const Mapping& mapping, const Process& process) {
   if (status.st_dev == mapping.device && status.st_ino == mapping.inode) return true;
   const auto file = image.file_bytes();
   constexpr std::uint64_t piece = 1U << 20U;
@@ -162,21 +155,23 @@ OpenedFile Process::open(const Mapping& mapping) {
     return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_, system_), {}};
   }
   if (mapping.is_of_no_file()) {
-    const std::string map = perf_map_path(number_in_container()), path = folder_of(living_thread_) + "/root" + map;
-    return {nullptr, is_of_no_file, perf_maps_.of(pid_, map, [path] { return FileRoot().open_text(path); })};
+    const NamedFile map{.path = perf_map_path(number_in_container()), .process = living_thread_, .may_be_link = false};
+    return {nullptr, is_of_no_file, perf_maps_.of(pid_, map.path, [this, map] { return system_.open_file(map, {}); })};
   }
   // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
-  std::string range = hex(mapping.begin).substr(2);
-  range += "-" + hex(mapping.end).substr(2);
-  const Descriptor by_place = open_to_read(folder_of(living_thread_) + "/map_files/" + range);
-  const Descriptor by_name = open_to_read(folder_of(living_thread_) + "/root" + mapping.path);
-  for (const Descriptor* opened : {&by_place, &by_name}) {
-    if (!opened->is_open()) continue;
-    elf::Image image = elf::Image::open(opened->number(), printable(mapping.path));
-    if (opened == &by_name && !is_mapped(image, mapping, *this)) return {nullptr, "not the file that was loaded"};
+  const NamedFile by_place{.path = {}, .process = living_thread_, .begin = mapping.begin, .end = mapping.end};
+  const NamedFile by_name{.path = mapping.path, .process = living_thread_};
+  std::string why_not = "cannot be opened any more";
+  for (const NamedFile* named : {&by_place, &by_name}) {
+    const auto opened = system_.open_file(*named, {.user = 0, .name = std::to_string(mapping.device)});
+    if (opened->error == OpenFile::no_answer) why_not = "its file system does not answer";
+    if (opened->error != 0) continue;
+    elf::Image image = elf::Image::open(opened->file.number(), printable(mapping.path));
+    if (named == &by_name && !is_mapped(image, opened->status, mapping, *this))
+      return {nullptr, "not the file that was loaded"};
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_), {}};
   }
-  return {nullptr, "cannot be opened any more"};
+  return {nullptr, std::move(why_not)};
 }
 
 /// The number that the process itself knows: the last of "NStgid:	4711	1".

@@ -1,13 +1,10 @@
 #include "trace/perf/perf_data_writer.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cassert>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "sframe_gen/error.hpp"
@@ -20,20 +17,6 @@ namespace {
 constexpr std::uint64_t place_size = 16;
 constexpr std::size_t feature_words = 4;
 constexpr std::size_t most_waiting = std::size_t{4} << 20U;
-
-/// What is recorded tells of a user's programs, so that only that user can read it.
-Descriptor make_file(const std::string& name) {
-  constexpr mode_t private_file = 0600;
-  const int number = ::open(  // NOLINT(cppcoreguidelines-pro-type-vararg)
-      name.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, private_file);
-  if (number < 0) throw SystemFailure(name, "open", errno);
-  Descriptor file(number);
-  struct stat status {};
-  if (::fstat(number, &status) != 0) throw SystemFailure(name, "open", errno);
-  if (!S_ISREG(status.st_mode)) throw Refused(name, "is not a regular file");
-  if (::ftruncate(number, 0) != 0) throw SystemFailure(name, "write", errno);
-  return file;
-}
 
 /// Of records, the last of which may be cut.
 std::size_t size_of_whole_records(std::span<const std::byte> records, Endian endian) {
@@ -48,9 +31,8 @@ std::size_t size_of_whole_records(std::span<const std::byte> records, Endian end
 
 }  // namespace
 
-PerfDataWriter::PerfDataWriter(const std::filesystem::path& path, Endian endian,
-                               const std::vector<WrittenEvent>& events)
-    : name_(path.string()), file_(make_file(name_)), endian_(endian), waiting_(endian) {
+PerfDataWriter::PerfDataWriter(int file, std::string name, Endian endian, const std::vector<WrittenEvent>& events)
+    : file_(file), name_(std::move(name)), endian_(endian), waiting_(endian) {
   assert(!events.empty());
   event_size_ = events.front().attributes.size() + place_size;
   ByteWriter ids(endian), entries(endian);
@@ -129,24 +111,12 @@ void PerfDataWriter::write_at(std::uint64_t offset, std::span<const std::byte> b
 std::size_t PerfDataWriter::write_some(std::uint64_t offset, std::span<const std::byte> bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t count =
-        ::pwrite(file_.number(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t count = ::pwrite(file_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) break;
     done += static_cast<std::size_t>(count);
   }
   return done;
-}
-
-void keep_old_recording(const std::filesystem::path& path) {
-  std::error_code none;
-  const auto kind = std::filesystem::symlink_status(path, none).type();
-  if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::symlink) return;
-  std::filesystem::path old = path;
-  old += ".old";
-  std::error_code failed;
-  std::filesystem::rename(path, old, failed);
-  if (failed) throw SystemFailure(path.string(), "rename", failed.value());
 }
 
 std::vector<std::byte> text_feature(std::string_view text, Endian endian) {

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -11,7 +10,6 @@
 
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
-#include "support/mapped_file.hpp"
 
 namespace sframe_gen::trace {
 
@@ -26,8 +24,8 @@ struct WrittenEvent {
 /// update, or as many as there was room for.
 class PerfDataWriter {
  public:
-  /// Makes the file, or empties the one that is there. Throws SystemFailure, or Refused if it is no regular file.
-  PerfDataWriter(const std::filesystem::path& path, Endian endian, const std::vector<WrittenEvent>& events);
+  /// `file`: open for writing, empty, and as long as this object. `name`: for messages. Throws SystemFailure.
+  PerfDataWriter(int file, std::string name, Endian endian, const std::vector<WrittenEvent>& events);
   PerfDataWriter(const PerfDataWriter&) = delete;
   PerfDataWriter& operator=(const PerfDataWriter&) = delete;
 
@@ -47,8 +45,8 @@ class PerfDataWriter {
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   std::size_t write_some(std::uint64_t offset, std::span<const std::byte> bytes);
 
+  int file_;
   std::string name_;
-  Descriptor file_;
   Endian endian_;
   std::uint64_t event_size_ = 0, events_ = 0, events_end_ = 0;  ///< of the table: bytes of an entry, and its place
   std::uint64_t data_begin_ = 0, data_end_ = 0;                 ///< of the records in the file
@@ -56,9 +54,6 @@ class PerfDataWriter {
   ByteWriter waiting_;  ///< records that are not in the file yet
   std::map<unsigned, std::vector<std::byte>> features_;
 };
-
-/// Renames the recording that is at `path`, or a link there, to "perf.data.old", as perf does. Throws SystemFailure.
-void keep_old_recording(const std::filesystem::path& path);
 
 /// The content of a feature that is a text (HEADER_HOSTNAME, HEADER_ARCH, …): its size, and the text padded with zeros.
 std::vector<std::byte> text_feature(std::string_view text, Endian endian);

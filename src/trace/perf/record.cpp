@@ -61,7 +61,8 @@ bool EventLayouts::has_monotonic_times() const {
 
 bool EventLayouts::has_kernel_chains() const {
   return std::ranges::any_of(layouts_, [](const EventLayout& layout) {
-    return (layout.sample_type & sample_bit::call_chain) != 0 && !layout.excludes_user_chain;
+    return (layout.sample_type & sample_bit::call_chain) != 0 && !layout.excludes_user_chain &&
+           !layout.defers_user_chain;
   });
 }
 
@@ -78,12 +79,14 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   layout.sample_type = reader.u64("sample type");
   layout.read_format = reader.u64("read format");
   // Bit fields count from the other end on a big-endian machine.
-  constexpr unsigned is_frequency = 10, sample_id_all = 18, exclude_callchain_user = 22, use_clock = 25;
+  constexpr unsigned is_frequency = 10, sample_id_all = 18, exclude_callchain_user = 22, use_clock = 25,
+                     defer_callchain = 38;
   const std::uint64_t flags = reader.u64("flags");
   const auto has = [&](unsigned bit) { return (flags >> (endian_ == Endian::Little ? bit : 63 - bit) & 1U) != 0; };
   layout.period = has(is_frequency) ? 0 : period;
   layout.all_have_id = has(sample_id_all);
   layout.excludes_user_chain = has(exclude_callchain_user);
+  layout.defers_user_chain = has(defer_callchain);
   reader.take(16, "event");
   static_assert(smallest_event == 24 + 3 * word_size + 16);
   // Later versions of Linux have more.
@@ -127,6 +130,15 @@ std::uint64_t EventLayouts::time_of(const PerfRecord& record) const {
   }
   if (record.body.size() < place + word_size) return 0;
   return load<std::uint64_t>(record.body.subspan(place), endian_);
+}
+
+int thread_of(const PerfRecord& record, Endian endian) {
+  const std::uint64_t type = record.layout->sample_type;
+  const std::size_t id_size = static_cast<std::size_t>(std::popcount(type & id_bits)) * word_size;
+  if ((type & sample_bit::thread) == 0 || !record.layout->all_have_id || record.body.size() < id_size) return 0;
+  // The process, then the thread, 32 bits each.
+  const auto place = record.body.subspan(record.body.size() - id_size + word_size / 2);
+  return static_cast<int>(load<std::uint32_t>(place, endian));
 }
 
 void Features::add(std::uint64_t feature, std::span<const std::byte> bytes) {

@@ -23,6 +23,8 @@ struct EventLayout {
   bool excludes_user_chain = false;
   /// Its period is CPU time in ns: cpu-clock and task-clock.
   bool counts_cpu_time = false;
+  /// defer_callchain: programs' callers come in records of their own, and need not be by frame pointers.
+  bool defers_user_chain = false;
   std::uint64_t period = 0;          ///< of samples that do not say theirs; 0: not known
   bool has_monotonic_times = false;  ///< those of CLOCK_MONOTONIC
   bool all_have_id = false;          ///< sample_id_all: records other than samples end in what tells of their sample
@@ -40,7 +42,8 @@ struct PerfRecord {
 
 // PERF_RECORD_*
 namespace record_type {
-inline constexpr std::uint32_t map = 1, name = 3, exit = 4, fork = 7, sample = 9, map2 = 10;
+inline constexpr std::uint32_t map = 1, name = 3, exit = 4, fork = 7, sample = 9, map2 = 10, deferred_chain = 22,
+                               last_known = deferred_chain;
 }
 // PERF_SAMPLE_*
 namespace sample_bit {
@@ -51,6 +54,9 @@ inline constexpr std::uint64_t ip = 1, thread = 2, time = 4, address = 8, read =
 
 /// What a file begins with: "PERFILE2", read by a little-endian host, and how long its header is.
 inline constexpr std::uint64_t file_magic = 0x32454c4946524550, file_header_size = 104;
+
+/// Which thread a record is of that is no sample; 0 if it does not say. It has a layout.
+int thread_of(const PerfRecord& record, Endian endian);
 
 /// As uname(2) calls the machine: "x86_64".
 std::string_view machine_of(sframe::Abi abi);

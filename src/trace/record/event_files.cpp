@@ -59,6 +59,21 @@ perf_event_attr asked_of_kernel(const EventRequest& request, std::size_t index, 
   return event;
 }
 
+/// Of all that is no sample. In a ring of its own, one program's mappings take no room from the others' samples.
+perf_event_attr side_band(const EventRequest& request, bool counts_lost) {
+  perf_event_attr event = asked_of_kernel(request, 0, counts_lost);
+  event.type = PERF_TYPE_SOFTWARE;
+  event.config = PERF_COUNT_SW_DUMMY;
+  event.sample_type &= ~(registers_and_stack | PERF_SAMPLE_RAW);
+  event.freq = 0;
+  event.sample_freq = 0;
+  event.exclude_user = 0;
+  event.exclude_kernel = event.exclude_hv = 1;
+  event.sample_regs_user = 0;
+  event.sample_stack_user = 0;
+  return event;
+}
+
 /// As ioctl() with a number, which hardly any of these needs.
 int control(int file, unsigned long what, unsigned long argument = 0) {
   return ::ioctl(file, what, argument);  // NOLINT(cppcoreguidelines-pro-type-vararg)
@@ -153,7 +168,7 @@ void EventFiles::open_all() {
   if (threads.empty()) threads.push_back(-1);
   for (const int processor : request_.processors) {
     for (const int thread : threads) {
-      for (std::size_t kind = 0; kind < request_.kinds.size(); ++kind) {
+      for (std::size_t kind = 0; kind <= request_.kinds.size(); ++kind) {
         while (!open_one(kind, thread, processor)) {
         }
       }
@@ -163,7 +178,11 @@ void EventFiles::open_all() {
 
 /// False: to be tried again, with less.
 bool EventFiles::open_one(std::size_t kind, int thread, int processor) {
-  perf_event_attr event = asked_of_kernel(request_, kind, counts_lost_);
+  const bool is_side_band = kind == request_.kinds.size();
+  perf_event_attr event =
+      is_side_band ? side_band(request_, counts_lost_) : asked_of_kernel(request_, kind, counts_lost_);
+  // What is written says that the first kind tells of these, as readers expect.
+  event.mmap = event.mmap2 = event.comm = event.comm_exec = event.task = is_side_band ? 1 : 0;
   Descriptor file(static_cast<int>(
       ::syscall(SYS_perf_event_open, &event, thread, processor, -1, std::uint64_t{PERF_FLAG_FD_CLOEXEC})));
   if (!file.is_open()) {
@@ -171,12 +190,12 @@ bool EventFiles::open_one(std::size_t kind, int thread, int processor) {
     // The thread has ended, or the processor is off.
     if (error == ESRCH || (error == ENODEV && !files_.empty())) return true;
     if (files_.empty() && asks_for_less(error)) return false;
-    refuse(request_, kind, error);
+    refuse(request_, is_side_band ? 0 : kind, error);
   }
   std::uint64_t id = 0;
   if (::ioctl(file.number(), PERF_EVENT_IOC_ID, &id) != 0)  // NOLINT(cppcoreguidelines-pro-type-vararg)
-    refuse(request_, kind, errno);
-  files_.push_back({std::move(file), kind, processor});
+    refuse(request_, is_side_band ? 0 : kind, errno);
+  files_.push_back({std::move(file), kind, processor, is_side_band});
   ids_.push_back(id);
   return true;
 }
@@ -213,12 +232,14 @@ void EventFiles::end() const {
   for (const EventFile& file : files_) control(file.file.number(), PERF_EVENT_IOC_DISABLE);
 }
 
-std::uint64_t EventFiles::lost() const {
-  if (!counts_lost_) return 0;
-  std::uint64_t lost = 0;
-  for (const EventFile& file : files_) {
-    std::array<std::uint64_t, 2> counts{};  // of events, and of lost samples
-    if (::read(file.file.number(), counts.data(), sizeof counts) == sizeof counts) lost += counts[1];
+std::map<int, LostRecords> EventFiles::lost() const {
+  std::map<int, LostRecords> lost;
+  if (!counts_lost_) return lost;
+  for (const EventFile& event : files_) {
+    std::array<std::uint64_t, 2> counts{};  // of events, and of lost records
+    if (::read(event.file.number(), counts.data(), sizeof counts) != sizeof counts) continue;
+    LostRecords& of_processor = lost[event.processor];
+    (event.is_side_band ? of_processor.others : of_processor.samples) += counts[1];
   }
   return lost;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace sframe_gen::trace {
 
 /// What the kernel is asked to record.
 struct EventRequest {
-  std::vector<EventKind> kinds{};  ///< at least one; the first one also tells of mappings, names, forks and ends
+  std::vector<EventKind> kinds{};  ///< at least one
   bool is_frequency = true;
   std::uint64_t rate = 0;   ///< samples a second, or events between two samples
   std::uint32_t stack = 0;  ///< bytes of a sample's stack at most, a multiple of 8
@@ -25,8 +26,15 @@ struct EventRequest {
 /// An event of a processor, and of a thread unless the whole machine is recorded.
 struct EventFile {
   Descriptor file;
-  std::size_t kind = 0;  ///< index
+  std::size_t kind = 0;  ///< index; the one after the last kind is the side band
   int processor = 0;
+  bool is_side_band = false;  ///< It tells of mappings, names, forks and ends, and has no samples.
+};
+
+/// What there was no room for.
+struct LostRecords {
+  std::uint64_t samples = 0;
+  std::uint64_t others = 0;  ///< of mappings, names, forks and ends
 };
 
 /// The kernel's events, which are off until they are told to begin.
@@ -40,6 +48,8 @@ class EventFiles {
   /// Why the kernel's own work is not recorded, or empty.
   const std::string& note() const { return note_; }
 
+  /// Of the first kind's first event. The side band's records get it: readers know nothing of another event.
+  std::uint64_t first_id() const { return ids_.front(); }
   /// How the kernel writes records of the events, with their numbers.
   std::vector<WrittenEvent> recorded() const { return described(true); }
   /// How records look whose stacks were walked: with a call chain instead of registers and stack.
@@ -47,8 +57,8 @@ class EventFiles {
 
   void begin() const;
   void end() const;
-  /// Samples that the kernel had no room for, or 0 where it does not say (before Linux 6.0).
-  std::uint64_t lost() const;
+  /// What the kernel had no room for, by processor; nothing where it does not say (before Linux 6.0).
+  std::map<int, LostRecords> lost() const;
 
  private:
   void open_all();

@@ -13,6 +13,8 @@ namespace sframe_gen::trace {
 /// not: their records came.
 class LostMappings {
  public:
+  /// Records may have been lost.
+  void expect_loss() { lost_again_ = true; }
   /// Takes the next record of a ring, which has a layout. `now`: ns. Returns a process to look at.
   std::optional<int> take(const PerfRecord& record, std::uint64_t now);
 

@@ -11,10 +11,10 @@
 
 #include "elf/image.hpp"
 #include "support/mapped_file.hpp"
-#include "trace/record/file_openings.hpp"
+#include "trace/files/file_opener.hpp"
+#include "trace/files/file_root.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/walk/address_space.hpp"
-#include "trace/walk/file_root.hpp"
 
 namespace sframe_gen::trace {
 
@@ -22,10 +22,15 @@ namespace sframe_gen::trace {
 /// gone when its first sample is walked. Two threads may use this at the same time: one calls note(), one the others.
 class ProgramFiles {
  public:
-  explicit ProgramFiles(const TranslationOptions& options) : options_(options) {}
+  explicit ProgramFiles(const TranslationOptions& options) : options_(options) { system_.limit_waiting_for_others(); }
 
-  /// Begins to open the file of a mapping, unless it is open, or one of more than most_files. A file system that does
-  /// not answer within a second has no file.
+  /// Starts what opens files, which must be before there are two threads.
+  void start() { system_.opener(); }
+  /// The recording ends: files that other users chose are waited for half a second more in all.
+  void end_waiting() { system_.end_waiting_for_others(); }
+
+  /// Begins to open the file of a mapping, unless it is open, or one of more than there may be. It does not wait. A
+  /// file system that does not answer within a second has no file.
   void note(const MappingWords& words);
 
   /// Waits for the file, if it does not answer at once.
@@ -34,22 +39,31 @@ class ProgramFiles {
   std::span<const std::byte> build_id(const Mapping& mapping);
 
   /// All stay open: who is recorded must not fill the memory with new ones (0.1 MB each, without what they contain).
-  static constexpr std::size_t most_files = 16384;
+  static constexpr std::size_t most_files = 16384, most_files_of_user = 4096, most_files_of_others = 12288;
 
  private:
   /// Device, inode number and its generation, and path: what the kernel says of a mapping's file.
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string>;
 
+  struct Noted {
+    std::shared_ptr<FileOpening> opening;  ///< null: it has not begun, or was taken
+    uid_t user = 0;                        ///< whose program mapped it
+  };
+
   static Key key_of(const Mapping& mapping);
+  static bool has_failed(const std::shared_ptr<FileOpening>& opening);
+  bool has_room_for(uid_t user);
+  std::shared_ptr<FileOpening> begin(const Mapping& mapping, uid_t user);
   OpenedFile vdso_of_this_kernel();
-  OpenedFile open_first(const Descriptor& descriptor, const std::string& name);
-  OpenedFile made_of(elf::Image image) const;
+  OpenedFile open_first(const OpenFile& file, const std::string& name, uid_t user);
+  OpenedFile made_of(elf::Image image, uid_t user) const;
 
   const TranslationOptions& options_;
-  const FileRoot system_;  ///< where debug files are
+  FileRoot system_;  ///< where debug files are
   std::mutex lock_;
-  FileOpenings openings_;
-  std::map<Key, std::shared_ptr<FileOpening>> noted_;  ///< null: it cannot be waited for, or was taken
+  std::map<Key, Noted> noted_;
+  std::map<uid_t, std::size_t> noted_of_;  ///< how many of another user's
+  std::size_t noted_of_others_ = 0;        ///< of them all
   std::map<Key, OpenedFile> opened_;
   std::map<std::pair<dev_t, ino_t>, std::pair<FileIdentity, OpenedFile>> by_number_;
   OpenedFile vdso_;

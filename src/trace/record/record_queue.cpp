@@ -41,7 +41,7 @@ bool RecordQueue::has_ended() {
 
 std::optional<std::vector<TakenRecord>> RecordQueue::take() {
   std::unique_lock guard(lock_);
-  is_changed_.wait_for(guard, std::chrono::seconds(1), [&] { return has_ended_ || !waiting_.empty(); });
+  is_changed_.wait_for(guard, std::chrono::milliseconds(100), [&] { return has_ended_ || !waiting_.empty(); });
   if (waiting_.empty()) return has_ended_ ? std::nullopt : std::optional<std::vector<TakenRecord>>(std::in_place);
   std::vector<TakenRecord> records = std::move(waiting_.front());
   waiting_.pop_front();

@@ -22,7 +22,7 @@ class RecordQueue {
   /// No more come, or no more are taken.
   void end();
   bool has_ended();
-  /// Waits for the next ones, of which there may be none after a second. Nothing: no more come.
+  /// Waits for the next ones, of which there may be none after a moment. Nothing: no more come.
   std::optional<std::vector<TakenRecord>> take();
 
  private:

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
 #include "command_line/options.hpp"
 #include "sframe_gen/error.hpp"
@@ -39,13 +40,27 @@ bool become_user_of_sudo() {
   return ::setgroups(1, groups) == 0 && ::setgid(*group) == 0 && ::setuid(*user) == 0;
 }
 
+/// Becomes the command, or returns a status.
+int run(const std::vector<std::string>& command, bool as_root) {
+  if (as_root || become_user_of_sudo()) return become(command);
+  std::cerr << "sframe-trace: error: the command: cannot become the user that called sudo (use --as-root)\n";
+  return cannot_be_traced;
+}
+
+/// What is read from, and what is written to.
+std::pair<Descriptor, Descriptor> new_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw SystemFailure("the command", "start", errno);
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
 }  // namespace
 
 RecordedCommand::RecordedCommand(const std::vector<std::string>& command, bool as_root) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw SystemFailure("the command", "start", errno);
-  Descriptor go(ends[0]);
-  go_ = Descriptor(ends[1]);
+  auto [go, tell_to_go] = new_pipe();
+  auto [failed, tell_failure] = new_pipe();
+  go_ = std::move(tell_to_go);
+  failed_ = std::move(failed);
   process_ = ::fork();
   if (process_ < 0) throw SystemFailure("the command", "start", errno);
   if (process_ != 0) return;
@@ -54,12 +69,10 @@ RecordedCommand::RecordedCommand(const std::vector<std::string>& command, bool a
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   char word = 0;
-  if (::read(go.number(), &word, 1) != 1) ::_exit(cannot_be_traced);
-  if (!as_root && !become_user_of_sudo()) {
-    std::cerr << "sframe-trace: error: the command: cannot become the user that called sudo (use --as-root)\n";
-    ::_exit(cannot_be_traced);
-  }
-  ::_exit(become(command));
+  const bool may_go = ::read(go.number(), &word, 1) == 1;
+  const int status = may_go ? run(command, as_root) : cannot_be_traced;
+  static_cast<void>(!::write(tell_failure.number(), &word, 1));
+  ::_exit(status);
 }
 
 RecordedCommand::~RecordedCommand() {
@@ -90,6 +103,13 @@ std::optional<int> RecordedCommand::status() {
 int RecordedCommand::wait() {
   go_.close();
   return status_ ? *status_ : wait_with(0).value_or(cannot_be_traced);
+}
+
+bool RecordedCommand::has_run() {
+  go_.close();
+  // The other end is closed when the process becomes the command, or ends.
+  char word = 0;
+  return ::read(failed_.number(), &word, 1) == 0;
 }
 
 }  // namespace sframe_gen::trace

@@ -27,12 +27,15 @@ class RecordedCommand {
   std::optional<int> status();
   /// Waits for its end, which is at once if it was not told to begin.
   int wait();
+  /// Whether it became the command. If it was not told to begin, it cannot any more.
+  bool has_run();
 
  private:
   std::optional<int> wait_with(int options);
 
   pid_t process_ = 0;
-  Descriptor go_;  ///< an end of a pipe, on whose other one the process waits
+  Descriptor go_;      ///< an end of a pipe, on whose other one the process waits
+  Descriptor failed_;  ///< an end of a pipe, on which the process tells that it could not become the command
   std::optional<int> status_;
 };
 

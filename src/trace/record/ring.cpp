@@ -66,14 +66,17 @@ Ring::~Ring() {
   if (!pages_.empty()) ::munmap(pages_.data(), pages_.size());
 }
 
-void Ring::take(const TakeRecord& take) {
+bool Ring::take(const TakeRecord& take) {
   auto* const numbers = reinterpret_cast<perf_event_mmap_page*>(pages_.data());
   // The kernel writes them meanwhile.
   const std::uint64_t head = std::atomic_ref(numbers->data_head).load(std::memory_order_acquire);
   const std::uint64_t tail = numbers->data_tail;
-  if (head == tail) return;
+  if (head == tail) return false;
   take_records(pages_.subspan(page_size_), tail, head, take);
   std::atomic_ref(numbers->data_tail).store(head, std::memory_order_release);
+  // A mapping's, with a path of 4,096 bytes.
+  constexpr std::size_t longest_record = 8192;
+  return head - tail + longest_record > pages_.size() - page_size_;
 }
 
 std::vector<TakenRecord> RecordOrder::take_before(std::uint64_t time) {

@@ -28,8 +28,9 @@ class Ring {
   int error() const { return error_; }
   int event() const { return event_; }
 
-  /// Hands out what has come since the last call, and gives the room back to the kernel.
-  void take(const TakeRecord& take);
+  /// Hands out what has come since the last call, and gives the room back to the kernel. Returns whether there was so
+  /// little room that the kernel may have lost a record: it says so only in front of the next one.
+  bool take(const TakeRecord& take);
 
  private:
   int event_, error_ = 0;

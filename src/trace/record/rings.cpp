@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
-#include "trace/record/found_programs.hpp"
 #include "trace/record/walked_records.hpp"
 
 namespace sframe_gen::trace {
@@ -45,7 +44,7 @@ std::uint64_t now_ns() {
 }
 
 Rings::Rings(const EventFiles& events, const EventLayouts& layouts, ProgramFiles& files)
-    : layouts_(layouts), files_(files), size_(wanted_size(events.request())) {
+    : events_(events), layouts_(layouts), files_(files), size_(wanted_size(events.request())) {
   while (!map_all(events)) {
     is_small_ = true;
     size_ /= 2;
@@ -54,45 +53,94 @@ Rings::Rings(const EventFiles& events, const EventLayouts& layouts, ProgramFiles
 
 /// False: they take more memory than the limits allow.
 bool Rings::map_all(const EventFiles& events) {
-  std::map<int, int> first_of;  // event by processor
+  // A mapping's record has some 150 bytes, and a sample's up to 64 KiB.
+  constexpr std::size_t share_of_side_band = 4, most_for_side_band = std::size_t{1} << 20U;
+  const std::size_t side_band_size = std::clamp(size_ / share_of_side_band, smallest, most_for_side_band);
+  std::map<std::pair<bool, int>, int> first_of;  // event by processor
   rings_.clear();
-  for (const EventFile& event : events.files()) {
-    const auto [first, is_first] = first_of.emplace(event.processor, event.file.number());
-    if (!is_first) continue;
-    const Ring& ring = rings_.emplace_back(event.file.number(), size_);
-    if (ring.error() == 0) continue;
-    if ((ring.error() == EPERM || ring.error() == ENOMEM) && size_ > smallest) return false;
-    throw Refused("memory for samples",
-                  std::string(std::generic_category().message(ring.error())) +
-                      " (raise the limits: `sudo sysctl kernel.perf_event_mlock_kb=4096`, or `ulimit -l`)");
+  for (const bool is_side_band : {true, false}) {
+    for (const EventFile& event : events.files()) {
+      if (event.is_side_band != is_side_band) continue;
+      if (!first_of.emplace(std::pair(is_side_band, event.processor), event.file.number()).second) continue;
+      rings_.push_back(
+          {Ring(event.file.number(), is_side_band ? side_band_size : size_), event.processor, is_side_band});
+      const int error = rings_.back().ring.error();
+      if (error == 0) continue;
+      if ((error == EPERM || error == ENOMEM) && size_ > smallest) return false;
+      throw Refused("memory for samples",
+                    std::string(std::generic_category().message(error)) +
+                        " (raise the limits: `sudo sysctl kernel.perf_event_mlock_kb=4096`, or `ulimit -l`)");
+    }
   }
   for (const EventFile& event : events.files()) {
-    const int first = first_of.at(event.processor);
+    const int first = first_of.at({event.is_side_band, event.processor});
     if (first == event.file.number()) continue;
-    if (::ioctl(event.file.number(), PERF_EVENT_IOC_SET_OUTPUT, first) !=
-        0)  // NOLINT(cppcoreguidelines-pro-type-vararg)
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
+    if (::ioctl(event.file.number(), PERF_EVENT_IOC_SET_OUTPUT, first) != 0)
       throw SystemFailure("events", "record", errno);
   }
   return true;
 }
 
-void Rings::add(std::span<const std::byte> bytes) {
+void Rings::add(std::span<const std::byte> record) {
+  add(record, true);
+}
+
+void Rings::add(std::span<const std::byte> bytes, bool tells_of_lost_mappings) {
   const PerfRecord record = read_record(bytes, layouts_);
   if (record.layout == nullptr) return;
   constexpr std::uint16_t mode = PERF_RECORD_MISC_CPUMODE_MASK;
   if (record.type == record_type::map2 && (record.flags & mode) == PERF_RECORD_MISC_USER)
     files_.note(read_mapping(record, host_endian, {"perf_event_open", "record"}));
   order_.add({record.time, without_room(record, bytes)});
+  if (!tells_of_lost_mappings) return;
   const std::uint64_t now = now_ns();
   // What is mapped while /proc is read has a record of its own, with a later time.
-  if (const auto process = lost_.take(record, now))
-    describe_process(*process, now, [this](std::span<const std::byte> found) { add(found); });
+  if (const auto process = lost_mappings_.take(record, now)) described_.begin({*process}, now);
+}
+
+/// A record of a ring, whose last word is the number of its event.
+void Rings::take(const OfProcessor& ring, std::span<const std::byte> record) {
+  constexpr std::size_t number_size = 8, smallest_lost = record_header_size + 2 * number_size;
+  const bool is_lost = load<std::uint32_t>(record, host_endian) == PERF_RECORD_LOST && record.size() >= smallest_lost;
+  if (is_lost) {
+    LostRecords& lost = lost_[ring.processor];
+    (ring.is_side_band ? lost.others : lost.samples) +=
+        load<std::uint64_t>(record.subspan(record_header_size + number_size), host_endian);
+  }
+  if (!ring.is_side_band || record.size() < record_header_size + number_size) return add(record, !is_lost);
+  changed_.assign(record.begin(), record.end());
+  const std::span changed(changed_);
+  store(changed.last(number_size), events_.first_id(), host_endian);
+  if (is_lost) store(changed.subspan(record_header_size), events_.first_id(), host_endian);
+  add(changed, true);
+}
+
+void Rings::describe(const std::vector<int>& processes) {
+  described_.begin(processes, 0);
+  described_.wait();
+  described_.take([this](std::span<const std::byte> record) { add(record); });
 }
 
 void Rings::empty() {
   const std::uint64_t now = now_ns();
-  for (Ring& ring : rings_) ring.take([&](std::span<const std::byte> record) { add(record); });
+  for (OfProcessor& ring : rings_) {
+    const bool may_have_lost = ring.ring.take([&](std::span<const std::byte> record) { take(ring, record); });
+    if (may_have_lost && ring.is_side_band) lost_mappings_.expect_loss();
+  }
+  described_.take([this](std::span<const std::byte> record) { add(record); });
   emptied_ = now;
+}
+
+std::map<int, LostRecords> Rings::lost() const {
+  std::map<int, LostRecords> lost = lost_;
+  // No record tells of those that were lost last.
+  for (const auto& [processor, of_kernel] : events_.lost()) {
+    LostRecords& known = lost[processor];
+    known.samples = std::max(known.samples, of_kernel.samples);
+    known.others = std::max(known.others, of_kernel.others);
+  }
+  return lost;
 }
 
 std::vector<TakenRecord> Rings::in_order(bool all) {
@@ -104,7 +152,7 @@ std::vector<TakenRecord> Rings::in_order(bool all) {
 
 std::vector<int> Rings::descriptors() const {
   std::vector<int> descriptors;
-  for (const Ring& ring : rings_) descriptors.push_back(ring.event());
+  for (const OfProcessor& ring : rings_) descriptors.push_back(ring.ring.event());
   return descriptors;
 }
 

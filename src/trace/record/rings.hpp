@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <vector>
 
 #include "trace/perf/record.hpp"
+#include "trace/record/described_programs.hpp"
 #include "trace/record/event_files.hpp"
 #include "trace/record/lost_mappings.hpp"
 #include "trace/record/program_files.hpp"
@@ -22,6 +25,8 @@ class Rings {
 
   /// A record that did not come out of a ring.
   void add(std::span<const std::byte> record);
+  /// Adds records of running processes, as far as the kernel lists what they are within a second.
+  void describe(const std::vector<int>& processes);
   /// Takes out all that has come.
   void empty();
   /// Returns the records that no other one of the rings can come before; with `all`, all.
@@ -35,18 +40,32 @@ class Rings {
   std::size_t size_of_each() const { return size_; }
   /// The limits gave less than the rate asks for.
   bool are_small() const { return is_small_; }
+  /// What the rings had no room for, by processor, once the events have ended.
+  std::map<int, LostRecords> lost() const;
 
  private:
-  bool map_all(const EventFiles& events);
+  struct OfProcessor {
+    Ring ring;
+    int processor;
+    bool is_side_band;
+  };
 
+  bool map_all(const EventFiles& events);
+  void take(const OfProcessor& ring, std::span<const std::byte> record);
+  void add(std::span<const std::byte> bytes, bool tells_of_lost_mappings);
+
+  const EventFiles& events_;
   const EventLayouts& layouts_;
   ProgramFiles& files_;
   std::size_t size_;
   bool is_small_ = false;
-  std::vector<Ring> rings_;
+  std::vector<OfProcessor> rings_;  ///< the side band's first: a sample's mapping is known before it
+  std::vector<std::byte> changed_;  ///< its room is used again
   RecordOrder order_;
-  LostMappings lost_;
-  std::uint64_t emptied_ = 0;  ///< when the rings were last emptied (ns)
+  LostMappings lost_mappings_;
+  DescribedPrograms described_;
+  std::map<int, LostRecords> lost_;  ///< by processor, as far as records tell
+  std::uint64_t emptied_ = 0;        ///< when the rings were last emptied (ns)
 };
 
 /// CLOCK_MONOTONIC in ns, by which records have their time.

@@ -115,16 +115,16 @@ void WalkedRecords::add_build_id(const PerfRecord& record, std::vector<std::byte
         host_endian);
 }
 
-void WalkedRecords::finish(std::uint64_t lost_of_kernel) {
-  if (lost_of_kernel <= lost_) return;
+void WalkedRecords::finish(std::uint64_t lost_in_all) {
+  if (lost_in_all <= lost_) return;
   // No record came after the last samples that were lost, which would have told of them.
   ByteWriter record(host_endian);
   constexpr std::size_t trailer = 4;
   put_head(record, PERF_RECORD_LOST, 0, (2 + trailer) * word_bytes);
   record.u64(0);
-  record.u64(lost_of_kernel - lost_);
+  record.u64(lost_in_all - lost_);
   for (std::size_t i = 0; i < trailer; ++i) record.u64(0);
-  lost_ = lost_of_kernel;
+  lost_ = lost_in_all;
   write(record.bytes());
 }
 

@@ -31,12 +31,11 @@ class WalkedRecords {
 
   /// Takes the next record, in order of time.
   void take(const TakenRecord& taken);
-  /// Adds what the kernel knows of at the end: how many samples it had no room for.
-  void finish(std::uint64_t lost_of_kernel);
+  /// Adds what is known at the end: how many records there was no room for.
+  void finish(std::uint64_t lost_in_all);
 
   const std::optional<KernelMark>& kernel_mark() const { return programs_.kernel_mark(); }
   std::uint64_t samples() const { return samples_; }
-  std::uint64_t lost() const { return lost_; }
 
  private:
   void write(std::span<const std::byte> record);

@@ -1,6 +1,5 @@
 #include "trace/recorded/call_chain_file.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
+#include "trace/files/recording_file.hpp"
 
 namespace sframe_gen::trace {
 
@@ -89,12 +89,11 @@ std::map<unsigned, std::vector<std::byte>> features_of(const PerfDataFile& recor
   return features;
 }
 
-/// The recording is read while the file is written. An older file is kept, as that of a recording.
-const std::filesystem::path& with_old_kept(const std::filesystem::path& path, const PerfDataFile& recording) {
+/// The recording is read while the file is written.
+const std::filesystem::path& other_than(const PerfDataFile& recording, const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && FileIdentity(status).is_same_file(recording.mapped().identity()))
     throw Refused(path.string(), "is the recording itself (write another file)");
-  keep_old_recording(path);
   return path;
 }
 
@@ -103,7 +102,7 @@ std::vector<std::uint64_t> chain_of(const Sample& sample) {
   std::vector<std::uint64_t> chain;
   bool is_user = false;
   for (const std::uint64_t entry : sample.words->call_chain) {
-    if (entry >= chain_mark::first) is_user = entry == chain_mark::user;
+    if (entry >= chain_mark::first) is_user = entry == chain_mark::user || entry == chain_mark::user_deferred;
     if (!is_user) chain.push_back(entry);
   }
   if (!sample.has_user_stack) return chain;
@@ -138,13 +137,12 @@ CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample
 }
 
 CallChainFile::CallChainFile(const PerfDataFile& recording, const std::filesystem::path& path)
-    : CallChainFile(recording.mapped().identity(), recording.endian(), features_of(recording), events_of(recording),
-                    with_old_kept(path, recording)) {}
-
-CallChainFile::CallChainFile(const FileIdentity& recording, Endian endian, const WrittenFeatures& features,
-                             const std::vector<WrittenEvent>& events, const std::filesystem::path& path)
-    : recording_(recording), endian_(endian), path_(path), writer_(path, endian, events) {
-  for (const auto& [feature, content] : features) writer_.set_feature(feature, content);
+    : recording_(recording.mapped().identity()),
+      endian_(recording.endian()),
+      place_(other_than(recording, path), "write"),
+      file_(place_, S_IRUSR | S_IWUSR),
+      writer_(file_.descriptor(), path.string(), endian_, events_of(recording)) {
+  for (auto& [feature, content] : features_of(recording)) writer_.set_feature(feature, content);
 }
 
 void CallChainFile::add_sample(const PerfRecord& record, const Sample& sample) {
@@ -164,7 +162,10 @@ void CallChainFile::finish() {
   writer_.update();
   const timespec modified{.tv_sec = recording_.modified_s, .tv_nsec = recording_.modified_ns};
   const std::array times{modified, modified};
-  if (::utimensat(AT_FDCWD, path_.c_str(), times.data(), 0) != 0) throw SystemFailure(path_.string(), "write", errno);
+  if (::futimens(file_.descriptor(), times.data()) != 0) throw SystemFailure(place_.path().string(), "write", errno);
+  file_.sync();
+  keep_old_recording(place_);
+  file_.replace_target();
 }
 
 }  // namespace sframe_gen::trace

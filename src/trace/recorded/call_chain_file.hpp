@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "files/new_file.hpp"
 #include "trace/perf/perf_data_file.hpp"
 #include "trace/perf/perf_data_writer.hpp"
 #include "trace/recorded/recording.hpp"
@@ -19,18 +20,19 @@ struct CallChainRecord {
 };
 CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample, Endian endian);
 
-/// A recording that is written again, with call chains in the place of registers and stacks.
+/// A recording that is written again, with call chains in the place of registers and stacks. It has no name until it is
+/// complete.
 class CallChainFile {
  public:
-  /// `recording` has to live on. An older file gets ".old" to its name. Throws Refused if it was written to a pipe, or
-  /// is what `path` leads to; and SystemFailure.
+  /// `recording` has to live on. Throws Refused if it was written to a pipe, or is what `path` leads to; and
+  /// SystemFailure.
   CallChainFile(const PerfDataFile& recording, const std::filesystem::path& path);
 
   void add_sample(const PerfRecord& record, const Sample& sample);
   /// Any other record.
   void add(const PerfRecord& record);
-  /// Brings the file to its end. It is as old as the recording then: readers compare that with when programs and
-  /// libraries were changed last. Throws SystemFailure.
+  /// Brings the file to its end, and gives it its name; an older file gets ".old" to its own. It is as old as the
+  /// recording then: readers compare that with when programs and libraries were changed last. Throws SystemFailure.
   void finish();
 
   std::uint64_t samples() const { return samples_; }
@@ -40,14 +42,10 @@ class CallChainFile {
   std::uint64_t size() const { return writer_.size(); }
 
  private:
-  using WrittenFeatures = std::map<unsigned, std::vector<std::byte>>;
-
-  CallChainFile(const FileIdentity& recording, Endian endian, const WrittenFeatures& features,
-                const std::vector<WrittenEvent>& events, const std::filesystem::path& path);
-
   FileIdentity recording_;
   Endian endian_;
-  std::filesystem::path path_;
+  files::Place place_;
+  files::NewFile file_;
   PerfDataWriter writer_;
   std::uint64_t samples_ = 0, cut_ = 0;
 };

@@ -9,8 +9,8 @@
 #include "elf/notes.hpp"
 #include "sframe_gen/format.hpp"
 #include "sframe_gen/unwind.hpp"
+#include "trace/files/file_root.hpp"
 #include "trace/walk/address_space.hpp"
-#include "trace/walk/file_root.hpp"
 
 namespace sframe_gen::trace {
 

@@ -35,10 +35,7 @@ enum class FileChange : std::uint8_t { None, OfInode, OfContents, OtherFile };
 /// By its inode number, and by when it was changed last: another's bytes may have been written into it (cp), or the
 /// number be that of a file that is gone. A new link or owner changes the inode only; the file's own time (mtime)
 /// stays.
-FileChange change_of(const elf::Image& image, std::uint64_t inode, const FileIdentity& recording) {
-  struct stat status {};
-  if (::fstat(image.descriptor(), &status) != 0) throw SystemFailure(image.name(), "read", errno);
-  const FileIdentity file(status);
+FileChange change_of(const FileIdentity& file, std::uint64_t inode, const FileIdentity& recording) {
   if (file.inode != inode) return FileChange::OtherFile;
   const std::pair recorded(recording.modified_s, recording.modified_ns);
   if (std::pair(file.changed_s, file.changed_ns) <= recorded) return FileChange::None;
@@ -52,16 +49,7 @@ constexpr std::uint64_t most_copied_parts = std::uint64_t{1} << 20U;
 // PERF_RECORD_MISC_*: whose code a record is about.
 constexpr std::uint16_t cpu_mode = 7, kernel_mode = 1, user_mode = 2;
 
-/// PERF_SAMPLE_READ: values of one counter, or of a group.
-void skip_read(ByteReader& reader, std::uint64_t format) {
-  constexpr std::uint64_t times = 3, id = 4, group = 8, lost = 16, word = 8;
-  const std::uint64_t of_each = 1 + static_cast<std::uint64_t>(std::popcount(format & (id | lost)));
-  std::uint64_t counters = 1;
-  if ((format & group) != 0) counters = reader.u64("number of counters");
-  reader.take(static_cast<std::uint64_t>(std::popcount(format & times)) * word, "times");
-  if (counters > reader.left() / word) reader.fail("more counters than there is room for");
-  reader.take(counters * of_each * word, "counters");
-}
+}  // namespace
 
 void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const char* what,
                 std::vector<std::uint64_t>& words) {
@@ -74,6 +62,19 @@ void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const ch
     return;
   }
   for (std::size_t i = 0; i < count; ++i) words[i] = load<std::uint64_t>(bytes.subspan(i * size), endian);
+}
+
+namespace {
+
+/// PERF_SAMPLE_READ: values of one counter, or of a group.
+void skip_read(ByteReader& reader, std::uint64_t format) {
+  constexpr std::uint64_t times = 3, id = 4, group = 8, lost = 16, word = 8;
+  const std::uint64_t of_each = 1 + static_cast<std::uint64_t>(std::popcount(format & (id | lost)));
+  std::uint64_t counters = 1;
+  if ((format & group) != 0) counters = reader.u64("number of counters");
+  reader.take(static_cast<std::uint64_t>(std::popcount(format & times)) * word, "times");
+  if (counters > reader.left() / word) reader.fail("more counters than there is room for");
+  reader.take(counters * of_each * word, "counters");
 }
 
 void skip_branches(ByteReader& reader, std::uint64_t branch_type) {
@@ -187,12 +188,13 @@ OpenedFile RecordedFiles::fetch(const Mapping& mapping) const try {
 OpenedFile RecordedFiles::open_here(const Mapping& mapping) {
   const bool is_vdso = mapping.path == "[vdso]";
   if (!is_vdso && !mapping.path.starts_with('/')) return {nullptr, is_of_no_file};
-  elf::Image image = is_vdso ? open_vdso() : root_.open(mapping.path);
+  const auto opened = is_vdso ? nullptr : root_.open_path(mapping.path);
+  elf::Image image = is_vdso ? open_vdso() : elf::Image::open(opened->file.number(), root_.full_name(mapping.path));
   const elf::Machine* const machine = elf::find_machine(image);
   if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
   const std::string id = elf::hex_digits(elf::build_id(image));
   if (mapping.build_id.empty() && !is_vdso) {
-    const FileChange change = change_of(image, mapping.inode, recording_);
+    const FileChange change = change_of(FileIdentity(opened->status), mapping.inode, recording_);
     if (change == FileChange::OtherFile) return {nullptr, "not the file that was recorded"};
     if (change == FileChange::OfContents)
       return {nullptr,
@@ -217,10 +219,10 @@ JitDump RecordedFiles::open_jitdump(const Mapping& mapping) {
   if (!has_monotonic_times_)
     throw Refused(name,
                   "the recording's times are of another clock (use `sframe-trace record` or `perf record -k mono`)");
-  const Descriptor file = root_.open_text(mapping.path);
-  if (!file.is_open()) throw SystemFailure(name, "open", errno);
-  MappedFile mapped(file.number(), name);
-  if (mapped.identity().inode != mapping.inode) throw Refused(name, "not the file that was recorded");
+  const auto opened = root_.open_text(mapping.path);
+  if (opened->error != 0) throw_why(name, *opened);
+  MappedFile mapped(opened->file.number(), name);
+  if (opened->status.st_ino != mapping.inode) throw Refused(name, "not the file that was recorded");
   // A recording may name one file for any number of processes, and each reads it.
   constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30U;
   jitdump_bytes_ += mapped.bytes().size();
@@ -265,13 +267,15 @@ void RecordedPrograms::take(const PerfRecord& record, Walker& walker, const Take
     case record_type::sample:
       return take_sample(record, walker, take);
     default:
+      if (record.type == 0 || record.type > record_type::last_known) ++unknown_;
       return;
   }
 }
 
 Recording::Recording(MappedFile file, OpenFile open_file, RecordedPrograms::OpenJitCode open_jit_code)
     : file_(std::move(file), host_abi()),
-      programs_({file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size()},
+      deferred_(file_.records(), file_.endian(), file_.name()),
+      programs_({file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size(), &deferred_},
                 std::move(open_file), std::move(open_jit_code)) {}
 
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
@@ -432,11 +436,16 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   AddressSpace& space = *space_of(words.process);
   if (space.jit_code() != nullptr) space.jit_code()->go_to(sample.time);
   put_part(words.call_chain, chain_mark::kernel, sample.kernel);
-  put_part(words.call_chain, chain_mark::user, user_part_);
+  const auto cookie = cookie_of(words.call_chain);
+  const bool has_come =
+      cookie && source_.deferred != nullptr && source_.deferred->put(*cookie, words.thread, deferred_);
+  put_part(has_come ? deferred_ : words.call_chain, chain_mark::user, user_part_);
   // perf also records registers alone (--user-regs).
   const bool is_as_recorded =
       !user_part_.empty() && (!registers || (record.layout->sample_type & sample_bit::user_stack) == 0);
-  sample.has_user_stack = registers || is_as_recorded || (words.pc != 0 && (record.flags & cpu_mode) == user_mode);
+  const bool never_came = cookie && !has_come && !is_as_recorded && !registers;
+  const bool has_user_pc = words.pc != 0 && (record.flags & cpu_mode) == user_mode;
+  sample.has_user_stack = registers || is_as_recorded || never_came || has_user_pc;
   sample.user = {.frames = std::move(sample.user.frames)};
   sample.user.frames.clear();
   if (is_as_recorded) {
@@ -456,8 +465,9 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
     sample.user.is_piece = true;
   } else if (sample.has_user_stack) {
     // Without registers there is no caller.
-    sample.user.frames.push_back({words.pc, true, space.location_of(words.pc)});
+    if (has_user_pc) sample.user.frames.push_back({words.pc, true, space.location_of(words.pc)});
     sample.user.stop = unwind::Stop::UnknownRegister;
+    sample.user.is_as_recorded = sample.user.is_deferred = never_came;
   } else if (sample.kernel.empty() && words.pc != 0 && (record.flags & cpu_mode) == kernel_mode) {
     // A PC of a guest or a hypervisor would lead to another function here.
     sample.kernel.push_back(words.pc);

@@ -14,13 +14,15 @@
 #include <vector>
 
 #include "sframe_gen/format.hpp"
+#include "support/bytes.hpp"
 #include "support/hash.hpp"
 #include "support/mapped_file.hpp"
+#include "trace/files/file_root.hpp"
 #include "trace/perf/perf_data_file.hpp"
+#include "trace/recorded/deferred_chains.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/sample_choice.hpp"
 #include "trace/walk/address_space.hpp"
-#include "trace/walk/file_root.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {
@@ -107,8 +109,12 @@ struct SampleWords {
 /// PERF_CONTEXT_*: entries of a call chain that say whose PCs follow.
 namespace chain_mark {
 inline constexpr auto first = static_cast<std::uint64_t>(-4095), kernel = static_cast<std::uint64_t>(-128),
-                      user = static_cast<std::uint64_t>(-512);
+                      user = static_cast<std::uint64_t>(-512), user_deferred = static_cast<std::uint64_t>(-640);
 }
+
+/// Reads `count` words. Throws MalformedInput, naming `what`, if there is no room for them.
+void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const char* what,
+                std::vector<std::uint64_t>& words);
 
 /// What a record says of a mapping.
 struct MappingWords {
@@ -128,6 +134,8 @@ struct RecordSource {
   /// Build-ids of files as digits, by path, or null.
   const SeededMap<std::string, std::string>* build_ids = nullptr;
   std::uint64_t records = 0;  ///< as far as it is known how many there are
+  /// Chains that samples wait for, or null.
+  const DeferredChains* deferred = nullptr;
 };
 
 /// The programs that records tell of, and their samples: of a file, or as the kernel hands them out.
@@ -149,6 +157,8 @@ class RecordedPrograms {
   void choose(SampleChoice choice) { choice_ = std::move(choice); }
   /// Samples that were not chosen so far.
   std::uint64_t left_out() const { return left_out_; }
+  /// Records of the kernel's of a type that is not known.
+  std::uint64_t unknown() const { return unknown_; }
 
   /// Takes the next record, in order of time. A sample is walked, and handed to `take`.
   void take(const PerfRecord& record, Walker& walker, const TakeSample& take);
@@ -178,7 +188,7 @@ class RecordedPrograms {
   OpenFile open_file_;
   OpenJitCode open_jit_code_;
   SampleChoice choice_;
-  std::uint64_t left_out_ = 0;
+  std::uint64_t left_out_ = 0, unknown_ = 0;
   std::uint64_t records_ = 0;  ///< taken
   std::optional<KernelMark> kernel_mark_;
   bool had_sample_ = false;
@@ -187,6 +197,7 @@ class RecordedPrograms {
   std::uint64_t copied_parts_ = 0;        ///< of mappings, for programs that were forked
   SeededMap<int, std::string> names_;     ///< of threads
   std::vector<std::uint64_t> user_part_;  ///< of the last sample's call chain
+  std::vector<std::uint64_t> deferred_;   ///< the chain that the last such sample waited for
   SampleWords words_;                     ///< of the last sample, as is the next: their room is used again
   Sample sample_;
 };
@@ -205,6 +216,7 @@ class Recording {
 
   void choose(SampleChoice choice) { programs_.choose(std::move(choice)); }
   std::uint64_t left_out() const { return programs_.left_out(); }
+  std::uint64_t unknown() const { return programs_.unknown(); }
 
   /// Chosen samples by time, and all records, each sample's after it. `progress`: records done.
   void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
@@ -212,6 +224,7 @@ class Recording {
 
  private:
   PerfDataFile file_;
+  DeferredChains deferred_;
   RecordedPrograms programs_;
 };
 

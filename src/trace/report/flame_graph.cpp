@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "support/text.hpp"
+#include "support/utf8.hpp"
 #include "trace/report/flame_graph_script.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
@@ -25,21 +26,6 @@ std::string without_marks(std::string name) {
   return name;
 }
 
-/// ";main", and after it the calls that were inlined, as the scripts of the first flame graphs mark them: ";copy_[i]".
-void append_frame(std::string& text, const Frame& frame) {
-  const NamedFrame named = trace::named(frame);
-  text += ';';
-  if (named.function.empty()) {
-    text += "[" + without_marks(std::string(named.file.empty() ? "unknown" : short_name(named.file))) + "]";
-  } else {
-    text += without_marks(std::string(named.function));
-  }
-  for (std::size_t i = named.inlined.size(); i-- > 0;) {
-    const std::string_view function = named.inlined[i].function;
-    text += ";" + without_marks(std::string(function.empty() ? "[unknown]" : function)) + "_[i]";
-  }
-}
-
 struct Node {
   std::size_t name = 0, depth = 0;
   std::uint64_t samples = 0;
@@ -48,49 +34,49 @@ struct Node {
 /// The stacks as a tree, a caller before its callees.
 class Tree {
  public:
-  explicit Tree(const FoldedStacks& stacks) {
-    open_ = {begin("all", 0)};
-    // With the lowest of all letters between names, what begins with the same functions stands together.
-    std::map<std::string, std::uint64_t> ordered;
-    for (const auto& [text, count] : stacks.counts()) {
-      std::string key = text;
-      std::ranges::replace(key, ';', between_names);
-      ordered[std::move(key)] += count;
-    }
-    for (const auto& [text, count] : ordered) add(text, count);
+  explicit Tree(const FoldedStacks& stacks) : number_of_(stacks.name_count(), unnumbered) {
+    constexpr std::string_view root = "all";
+    names_.emplace_back(root);
+    for (FoldedStacks::Id id = 0; id < stacks.name_count(); ++id)
+      if (stacks.name(id) == root) number_of_[id] = 0;
+    nodes_.push_back({0, 0, 0});
+    open_ = {0};
+    for (const FoldedStacks::Counted* counted : stacks.by_names()) add(stacks, counted->first, counted->second);
   }
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  static constexpr char between_names = '\1';
+  static constexpr std::size_t unnumbered = SIZE_MAX;
 
-  std::size_t begin(std::string_view name, std::size_t depth) {
-    const auto [found, is_new] = index_of_.try_emplace(std::string(name), names_.size());
-    if (is_new) names_.emplace_back(name);
-    nodes_.push_back({found->second, depth, 0});
-    return nodes_.size() - 1;
+  std::size_t number_of(const FoldedStacks& stacks, FoldedStacks::Id id) {
+    if (number_of_[id] == unnumbered) {
+      number_of_[id] = names_.size();
+      names_.push_back(stacks.name(id));
+    }
+    return number_of_[id];
   }
 
-  void add(std::string_view text, std::uint64_t count) {
+  void add(const FoldedStacks& stacks, const FoldedStacks::Stack& stack, std::uint64_t count) {
     nodes_[open_[0]].samples += count;
     std::size_t depth = 1;
-    for (std::size_t at = 0; at <= text.size(); ++depth) {
-      const std::size_t stop = std::min(text.find(between_names, at), text.size());
-      const std::string_view name = text.substr(at, stop - at);
-      at = stop + 1;
-      if (depth < open_.size() && names_[nodes_[open_[depth]].name] != name) open_.resize(depth);
-      if (depth == open_.size()) open_.push_back(begin(name, depth));
-      nodes_[open_[depth]].samples += count;
+    for (const FoldedStacks::Id id : stack) {
+      const std::size_t name = number_of(stacks, id);
+      if (depth < open_.size() && nodes_[open_[depth]].name != name) open_.resize(depth);
+      if (depth == open_.size()) {
+        open_.push_back(nodes_.size());
+        nodes_.push_back({name, depth, 0});
+      }
+      nodes_[open_[depth++]].samples += count;
     }
     open_.resize(depth);
   }
 
   std::vector<Node> nodes_;
   std::vector<std::string> names_;
-  std::map<std::string, std::size_t> index_of_;
-  std::vector<std::size_t> open_;  ///< nodes of the last stack, from the root
+  std::vector<std::size_t> number_of_;  ///< in names_, by the stacks' number of a name
+  std::vector<std::size_t> open_;       ///< nodes of the last stack, from the root
 };
 
 /// For XML, in ASCII, as names may be cut and need not be UTF-8.
@@ -159,18 +145,82 @@ void write_static_picture(std::ostream& out, const Tree& tree, std::size_t deepe
 
 }  // namespace
 
-void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
-  std::string text = without_marks(sample.name);
-  for (std::size_t i = sample.user.frames.size(); i-- > 0;) append_frame(text, sample.user.frames[i]);
-  for (std::size_t i = sample.kernel.size(); i-- > 0;) {
-    const std::string name = without_marks(std::string(kernel.name_at(sample.kernel[i])));
-    text += name.empty() ? ";[kernel]" : ";" + name + "_[k]";
+void FoldedStacks::add_name(std::string_view name, std::string_view mark) {
+  constexpr std::size_t longest = 1024;
+  std::string text = without_marks(shortened(valid_utf8(name), longest));
+  text += mark;
+  const auto [found, is_new] = ids_.try_emplace(std::move(text), static_cast<Id>(names_.size()));
+  if (is_new) names_.push_back(&found->first);
+  stack_.push_back(found->second);
+}
+
+/// The function, and after it the calls that were inlined, as the scripts of the first flame graphs mark them:
+/// "copy_[i]".
+void FoldedStacks::add_frame(const Frame& frame) {
+  const NamedFrame named = trace::named(frame);
+  if (named.function.empty()) {
+    add_name("[" + std::string(named.file.empty() ? "unknown" : short_name(named.file)) + "]");
+  } else {
+    add_name(named.function);
   }
-  ++counts_[text];
+  for (std::size_t i = named.inlined.size(); i-- > 0;) {
+    const std::string_view function = named.inlined[i].function;
+    add_name(function.empty() ? "[unknown]" : function, "_[i]");
+  }
+}
+
+void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
+  stack_.clear();
+  add_name(sample.name);
+  if (sample.user.is_deferred) add_name("[deferred]");
+  for (std::size_t i = sample.user.frames.size(); i-- > 0;) add_frame(sample.user.frames[i]);
+  for (std::size_t i = sample.kernel.size(); i-- > 0;) {
+    const std::string_view name = kernel.name_at(sample.kernel[i]);
+    if (name.empty()) {
+      add_name("[kernel]");
+    } else {
+      add_name(name, "_[k]");
+    }
+  }
+  ++counts_[stack_];
+}
+
+/// In the order of the texts that the names make with this letter between them.
+std::vector<const FoldedStacks::Counted*> FoldedStacks::ordered(char between_names) const {
+  const auto is_before = [&](const Counted* a, const Counted* b) {
+    const auto [in_a, in_b] = std::ranges::mismatch(a->first, b->first);
+    if (in_a == a->first.end() || in_b == b->first.end()) return in_b != b->first.end();
+    const std::string &one = name(*in_a), &other = name(*in_b);
+    const std::size_t common = std::min(one.size(), other.size());
+    if (const int order = one.compare(0, common, other, 0, common); order != 0) return order < 0;
+    // One goes on where the other ends. No letter of names is 0.
+    const auto next = [&](const std::string& text, bool is_last) {
+      const char letter = text.size() > common ? text[common] : is_last ? '\0' : between_names;
+      return static_cast<unsigned char>(letter);
+    };
+    return next(one, std::next(in_a) == a->first.end()) < next(other, std::next(in_b) == b->first.end());
+  };
+  std::vector<const Counted*> all;
+  all.reserve(counts_.size());
+  for (const Counted& counted : counts_) all.push_back(&counted);
+  std::ranges::sort(all, is_before);
+  return all;
+}
+
+/// With the lowest of all letters between names, what begins with the same functions stands together.
+std::vector<const FoldedStacks::Counted*> FoldedStacks::by_names() const {
+  return ordered('\1');
 }
 
 void FoldedStacks::write(std::ostream& out) const {
-  for (const auto& [text, count] : counts_) out << text << ' ' << count << '\n';
+  for (const Counted* counted : ordered(';')) {
+    const char* between = "";
+    for (const Id id : counted->first) {
+      out << between << name(id);
+      between = ";";
+    }
+    out << ' ' << counted->second << '\n';
+  }
 }
 
 void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const std::string& title) {

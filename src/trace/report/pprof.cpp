@@ -8,6 +8,7 @@
 #include <new>
 
 #include "elf/notes.hpp"
+#include "support/utf8.hpp"
 
 namespace sframe_gen::trace {
 
@@ -72,6 +73,10 @@ void add_label(protozero::pbf_writer& sample, std::uint64_t key, protozero::pbf_
   label.add_uint64(field, value);
 }
 
+bool is_in_file(const Frame& frame) {
+  return frame.location != nullptr && !frame.location->is_of_no_file() && frame.location->of->opened.file != nullptr;
+}
+
 /// As gzip(1) writes it, without a name and a time.
 std::string gzipped(const std::string& bytes) {
   constexpr int with_gzip_header = 15 + 16, memory_level = 8;
@@ -108,8 +113,9 @@ PprofProfile::PprofProfile() {
   for (const char* fixed : fixed_texts) text(fixed);
 }
 
+/// Readers refuse a whole profile for a name that is no UTF-8.
 PprofProfile::Id PprofProfile::text(std::string_view text) {
-  const auto [found, is_new] = text_ids_.try_emplace(std::string(text), texts_.size());
+  const auto [found, is_new] = text_ids_.try_emplace(valid_utf8(text), texts_.size());
   if (is_new) texts_.push_back(&found->first);
   return found->second;
 }
@@ -130,8 +136,8 @@ PprofProfile::Id PprofProfile::mapping_named(std::string_view name) {
 
 /// Addresses in a file are as its first segment with code has them.
 PprofProfile::Id PprofProfile::mapping_of(const NamedFrame& named, const Frame& frame) {
-  const CodeFile* const file = frame.location == nullptr ? nullptr : frame.location->file();
-  if (file == nullptr || frame.location->is_of_no_file) return mapping_named(named.file);
+  if (!is_in_file(frame)) return mapping_named(named.file);
+  const CodeFile* const file = frame.location->of->opened.file.get();
   const auto [found, is_new] = file_mappings_.try_emplace(file, mappings_.size() + 1);
   if (!is_new) return found->second;
   Mapping mapping{.file_name = text(named.file), .build_id = text(elf::hex_digits(elf::build_id(file->image())))};
@@ -173,9 +179,7 @@ PprofProfile::Id PprofProfile::location_of(const Frame& frame) {
   Id& id = frame_ids_[{frame.location, frame.pc, frame.pc_is_exact}];
   if (id == 0) {
     const NamedFrame named = trace::named(frame);
-    const bool is_in_file =
-        frame.location != nullptr && frame.location->file() != nullptr && !frame.location->is_of_no_file;
-    const std::uint64_t bias = is_in_file ? frame.location->bias : 0;
+    const std::uint64_t bias = is_in_file(frame) ? frame.location->bias : 0;
     id = location(mapping_of(named, frame), frame.instruction() - bias, lines_of(named));
   }
   return id;

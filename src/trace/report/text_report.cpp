@@ -33,11 +33,16 @@ NamedFrame named(const Frame& frame) {
   if (frame.location == nullptr) return named;
   const Location& location = *frame.location;
   const std::uint64_t behind_call = frame.pc - frame.instruction();
-  named.file = location.name;
+  named.file = location.name();
   named.address = frame.pc - location.bias;
-  CodeFile* const file = location.opened.file.get();
+  if (JitCode* const jit_code = location.of->jit_code.get()) {
+    named.function = jit_code->name_of(location.function);
+    if (!named.function.empty()) named.offset = named.address - jit_code_address;
+    return named;
+  }
+  CodeFile* const file = location.of->opened.file.get();
   if (file == nullptr) {
-    if (location.opened.names) name_by_map(*location.opened.names, frame, named);
+    if (location.of->opened.names) name_by_map(*location.of->opened.names, frame, named);
     return named;
   }
   std::uint64_t looked_up = named.address - behind_call;
@@ -145,11 +150,11 @@ void write_comparison(std::ostream& out, const Comparison& comparison) {
 
 /// What cut the stack, and where DWARF leads elsewhere.
 void write_end(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut) {
-  if (cut) out << "    cut: " << text_of(*cut) << " (" << cut->place << ")\n";
+  if (cut) out << "    cut: " << text_of(*cut) << (cut->place.empty() ? "" : " (" + cut->place + ")") << '\n';
   if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison);
 }
 
-constexpr std::size_t remembered = 8192, most_at_once = std::size_t{1} << 19U;
+constexpr std::size_t remembered = 8192, most_kept = std::size_t{1} << 19U;
 /// Names of templates can have kilobytes.
 constexpr std::size_t longest_remembered = 1024;
 
@@ -172,7 +177,7 @@ void SampleText::add(const Sample& sample, const std::optional<StackEnd>& cut) {
     text_ += end.view();
   }
   text_ += '\n';
-  if (text_.size() >= most_at_once) finish();
+  if (text_.size() >= most_kept) finish();
 }
 
 void SampleText::finish() {

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "support/text.hpp"
+#include "support/utf8.hpp"
+#include "trace/walk/demangle.hpp"
 
 namespace sframe_gen::trace {
 
@@ -60,7 +62,7 @@ struct AddressSpace::Mapped {
   const Location* location = nullptr;          ///< from then on
   std::optional<std::size_t> jit_placement{};  ///< which part of a program's own code it is; none: it is not known
 
-  bool is_of_no_file() const { return location == nullptr ? mapping.is_of_no_file() : location->is_of_no_file; }
+  bool is_of_no_file() const { return location == nullptr ? mapping.is_of_no_file() : location->is_of_no_file(); }
 };
 
 AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file,
@@ -88,9 +90,10 @@ void AddressSpace::open(const unwind::Module& module) {
   if (opened.file) pieces = pieces_of(mapping, opened.file->image());
   if (opened.file && pieces.empty()) opened = {nullptr, "not the file that was mapped"};
   if (pieces.empty()) pieces = {{mapping.begin, mapping.end, mapping.begin - mapping.file_offset}};
+  const auto of = std::make_shared<const LocatedFile>(
+      LocatedFile{shortened(printable(mapping.path), longest_name), std::move(opened), mapping.is_of_no_file()});
   for (const MappedPiece& piece : pieces) {
-    const Location& location =
-        locations_->emplace_back(Location{printable(mapping.path), opened, piece.bias, mapping.is_of_no_file()});
+    const Location& location = locations_->emplace_back(Location{of, piece.bias});
     modules_.add(piece.begin, piece.end, piece.bias,
                  {nullptr, nullptr,
                   std::make_shared<const Mapped>(Mapped{mapping.is_of_no_file() ? mapping : Mapping(), &location})});
@@ -121,8 +124,9 @@ const unwind::Module* AddressSpace::with_jit_code(std::uint64_t pc, const unwind
     return modules_.find(pc);
   }
   const std::uint64_t bias = part->begin - jit_code_address;
-  const Location& location =
-      locations_->emplace_back(Location{printable(jit_code_->name()), {jit_code_->file_of(*part), {}}, bias, true});
+  if (!jit_file_)
+    jit_file_ = std::make_shared<const LocatedFile>(LocatedFile{printable(jit_code_->name()), {}, true, jit_code_});
+  const Location& location = locations_->emplace_back(Location{jit_file_, bias, jit_code_->function_of(*part)});
   modules_.add(std::max(module.begin, part->begin), std::min(module.end, part->end), bias,
                {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{mapped.mapping, &location, placement})});
   // To add one takes as long as there are many.
@@ -160,8 +164,12 @@ bool AddressSpace::find_rows(std::uint64_t pc) {
   const unwind::Module* const module = opened_at(pc);
   if (module == nullptr) return false;
   unwind::ModuleContents contents = modules_.contents_of(*module);
-  CodeFile* const file = mapped_in(contents).location->file();
-  if (file == nullptr || contents.second != nullptr) return false;
+  const Location& location = *mapped_in(contents).location;
+  // Such a function's file is made again each time that many others came between.
+  if (contents.second != nullptr || (location.of->jit_code && !location.of->jit_code->has_unwinding(location.function)))
+    return false;
+  const std::shared_ptr<CodeFile> file = location.file();
+  if (file == nullptr) return false;
   const bool is_first = contents.section == nullptr;
   const CodeFile::Rows& found = is_first ? file->rows() : file->more_rows();
   if (found == nullptr || found == contents.section) return false;

@@ -29,14 +29,26 @@ struct OpenedFile {
 /// Why a mapping has no file, where programs write their code themselves.
 inline constexpr const char* is_of_no_file = "code of no file (just-in-time code?)";
 
-/// What a PC led to in an address space. Stays the same as long as it is there, whatever is mapped at that place later.
-struct Location {
-  std::string name;            ///< the mapping's path, fit to be printed
-  OpenedFile opened;           ///< its file
-  std::uint64_t bias = 0;      ///< what addresses are above those in the file; without a file: above offsets in it
-  bool is_of_no_file = false;  ///< its memory was never a file's, as that of just-in-time compilers
+/// What locations have in common.
+struct LocatedFile {
+  std::string name;                     ///< the mapping's path, or the jitdump's, fit to be printed
+  OpenedFile opened{};                  ///< its file
+  bool is_of_no_file = false;           ///< its memory was never a file's, as that of just-in-time compilers
+  std::shared_ptr<JitCode> jit_code{};  ///< whose functions it has; null: of none
+};
 
-  CodeFile* file() const { return opened.file.get(); }
+/// What a PC led to in an address space. Stays the same as long as it is there, whatever is mapped at that place later.
+/// Each function of just-in-time code has one, so they are small.
+struct Location {
+  std::shared_ptr<const LocatedFile> of;
+  std::uint64_t bias = 0;    ///< what addresses are above those in the file; without a file: above offsets in it
+  std::size_t function = 0;  ///< of the jit_code
+
+  const std::string& name() const { return of->name; }
+  bool is_of_no_file() const { return of->is_of_no_file; }
+  /// Null: it cannot be had, and why_not() says why.
+  std::shared_ptr<CodeFile> file() const { return of->jit_code ? of->jit_code->file_of(function) : of->opened.file; }
+  const std::string& why_not() const { return of->opened.why_not; }
 };
 
 /// Files that are opened once each.
@@ -108,7 +120,10 @@ class AddressSpace {
   void add(const Mapping& mapping);
 
   /// From now on, code of no file is what this says it is, at the time that it is at.
-  void set_jit_code(std::shared_ptr<JitCode> code) { jit_code_ = std::move(code); }
+  void set_jit_code(std::shared_ptr<JitCode> code) {
+    jit_code_ = std::move(code);
+    jit_file_ = nullptr;
+  }
   /// Null: nothing says.
   JitCode* jit_code() const { return jit_code_.get(); }
 
@@ -141,7 +156,8 @@ class AddressSpace {
   OpenFile open_file_;
   std::shared_ptr<Locations> locations_;
   std::shared_ptr<JitCode> jit_code_;
-  std::size_t jit_parts_ = 0;  ///< modules that were made of them
+  std::shared_ptr<const LocatedFile> jit_file_;  ///< of its locations
+  std::size_t jit_parts_ = 0;                    ///< modules that were made of them
 };
 
 /// A part of a mapping, all of one segment.

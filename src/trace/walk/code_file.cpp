@@ -18,8 +18,8 @@
 namespace sframe_gen::trace {
 
 CodeFile::CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options,
-                   const FileRoot& root)
-    : storage_(std::move(storage)), image_(std::move(image)), options_(options), root_(root) {}
+                   const FileRoot& root, uid_t user)
+    : storage_(std::move(storage)), image_(std::move(image)), options_(options), root_(root), user_(user) {}
 
 void CodeFile::open_own_section() {
   own_was_tried_ = true;
@@ -146,7 +146,7 @@ void CodeFile::open_mini_debug_info() {
 
 void CodeFile::open_debug_file(Purpose purpose) {
   if (std::exchange(debug_was_sought_, true)) return;
-  debug_ = find_debug_file(image_, root_);
+  debug_ = find_debug_file(image_, root_, user_);
   Debuginfod* const servers = options_.debuginfod;
   // Without --debuginfod, files are counted that have no names.
   if (debug_ || servers == nullptr || (purpose == Purpose::SourceLines && !servers->fetches())) return;
@@ -177,7 +177,7 @@ void CodeFile::open_source() try {
     debug = &*debug_;
   }
   if (const auto [path, id] = dwarf::SourcePlaces::alternate_of(*debug); !path.empty()) {
-    alternate_ = find_alternate(*debug, path, id, root_);
+    alternate_ = find_alternate(*debug, path, id, root_, user_);
     Debuginfod* const servers = options_.debuginfod;
     if (!alternate_ && servers != nullptr && servers->fetches()) alternate_ = fetch_debug_file(id, path, *servers);
     if (!alternate_) {
@@ -199,11 +199,7 @@ const SourceChain& CodeFile::source_at(std::uint64_t address) {
 }
 
 FunctionPlace CodeFile::function_at(std::uint64_t address) {
-  constexpr std::size_t slots = 4096;
-  asked_.resize(slots);
-  Asked& slot = asked_[(address ^ address >> 12U) % slots];
-  if (!slot.is_known || slot.address != address) slot = {address, true, look_up(address)};
-  return slot.place;
+  return asked_.get(address, [this](std::uint64_t asked) { return look_up(asked); });
 }
 
 FunctionPlace CodeFile::look_up(std::uint64_t address) {
@@ -216,7 +212,7 @@ FunctionPlace CodeFile::look_up(std::uint64_t address) {
   if (!symbol) return {};
   // Only the linker needs the function's version (name@@VERSION).
   const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});
-  if (is_first) name->second = printable(demangled(symbol->name.substr(0, symbol->name.find('@'))));
+  if (is_first) name->second = name_for_people(symbol->name.substr(0, symbol->name.find('@')));
   return {name->second, address - symbol->begin};
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -14,8 +16,9 @@
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/module_map.hpp"
+#include "trace/files/file_root.hpp"
+#include "trace/walk/address_cache.hpp"
 #include "trace/walk/debuginfod.hpp"
-#include "trace/walk/file_root.hpp"
 #include "trace/walk/kept_file.hpp"
 #include "trace/walk/source_names.hpp"
 
@@ -38,15 +41,17 @@ struct TranslationOptions {
 /// An ELF file whose code runs somewhere: its rows and names. Addresses are virtual, the file's own.
 class CodeFile {
  public:
-  /// `bytes` are owned by `image`, or by `storage`. `root`: where its debug file is.
-  CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options, const FileRoot& root);
+  /// `bytes` are owned by `image`, or by `storage`. `root`: where its debug file is. `user`: who chose the file's name,
+  /// as far as is known.
+  CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options, const FileRoot& root,
+           uid_t user = 0);
   CodeFile(const CodeFile&) = delete;
   CodeFile& operator=(const CodeFile&) = delete;
 
   const std::string& name() const { return image_.name(); }
   const elf::Image& image() const { return image_; }
 
-  /// Rows, which must not outlive this.
+  /// Rows. Those of the file's own section must not outlive this.
   using Rows = std::shared_ptr<const unwind::PagedSection>;
   /// Returns the file's own rows, or else some that are made on the first call. Null: there are none, and why_no_rows()
   /// says why.
@@ -83,6 +88,7 @@ class CodeFile {
   elf::Image image_;
   const TranslationOptions& options_;
   const FileRoot& root_;
+  uid_t user_;
   Rows own_, made_;
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
@@ -95,13 +101,7 @@ class CodeFile {
   std::unique_ptr<elf::SymbolNames> own_names_;  ///< that the debug file may lack
   /// By the symbol's begin and end, which of two at one place may differ.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> demangled_;
-  /// The answers for the last addresses: a sample has most of its frames in common with the one before.
-  struct Asked {
-    std::uint64_t address = 0;
-    bool is_known = false;
-    FunctionPlace place;
-  };
-  std::vector<Asked> asked_;
+  AddressCache<FunctionPlace> asked_;
   std::optional<elf::Image> alternate_;  ///< what debugging information refers to
   std::unique_ptr<SourceNames> source_;  ///< null: nothing says, or it is not wanted
 };

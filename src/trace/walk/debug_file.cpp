@@ -1,5 +1,6 @@
 #include "trace/walk/debug_file.hpp"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -21,8 +22,8 @@ namespace {
 constexpr const char* debug_files = "/usr/lib/debug";
 
 /// Debugging information is worth no error: without it, less is printed.
-std::optional<elf::Image> open_if_there(const FileRoot& root, const std::filesystem::path& path) try {
-  return root.open(path);
+std::optional<elf::Image> open_if_there(const FileRoot& root, const std::filesystem::path& path, uid_t user) try {
+  return root.open(path, user);
 } catch (const std::exception&) {
   return std::nullopt;
 }
@@ -65,42 +66,52 @@ std::optional<DebugLink> debug_link_of(const elf::Image& image) try {
   return std::nullopt;
 }
 
-std::optional<elf::Image> find_by_link(const elf::Image& image, const FileRoot& root) {
+/// Who may have chosen the names in a file: its owner; or of a file of root's, `user`, who may have it at a place of
+/// another choice.
+uid_t chooser_of(const elf::Image& image, uid_t user) {
+  struct stat status {};
+  const bool is_owned = image.is_file() && ::fstat(image.descriptor(), &status) == 0 && status.st_uid != 0;
+  return is_owned ? status.st_uid : user;
+}
+
+std::optional<elf::Image> find_by_link(const elf::Image& image, const FileRoot& root, uid_t user) {
   const auto link = debug_link_of(image);
   if (!link) return std::nullopt;
   for (const std::filesystem::path& path : root.names_of(image)) {
     const std::filesystem::path folder = path.parent_path();
     for (const std::filesystem::path& place :
          {folder, folder / ".debug", std::filesystem::path(debug_files) / folder.relative_path()}) {
-      auto debug = open_if_there(root, place / link->name);
+      auto debug = open_if_there(root, place / link->name, user);
       if (debug && checksum_of(debug->file_bytes()) == link->checksum) return debug;
     }
   }
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<elf::Image> find_by_build_id(const std::string& build_id, const FileRoot& root) {
+std::optional<elf::Image> find_by_build_id(const std::string& build_id, const FileRoot& root, uid_t user) {
   constexpr std::size_t folder_digits = 2, fewest_digits = 4;
   if (build_id.size() < fewest_digits) return std::nullopt;
   const auto folder = std::filesystem::path(debug_files) / ".build-id" / build_id.substr(0, folder_digits);
-  auto found = open_if_there(root, folder / (build_id.substr(folder_digits) + ".debug"));
+  auto found = open_if_there(root, folder / (build_id.substr(folder_digits) + ".debug"), user);
   return found && build_id_of(*found) == build_id ? std::move(found) : std::nullopt;
 }
 
-std::optional<elf::Image> find_debug_file(const elf::Image& image, const FileRoot& root) {
-  auto found = find_by_build_id(build_id_of(image), root);
-  return found ? std::move(found) : find_by_link(image, root);
+}  // namespace
+
+std::optional<elf::Image> find_debug_file(const elf::Image& image, const FileRoot& root, uid_t user) {
+  const uid_t chooser = chooser_of(image, user);
+  auto found = find_by_build_id(build_id_of(image), root, chooser);
+  return found ? std::move(found) : find_by_link(image, root, chooser);
 }
 
 std::optional<elf::Image> find_alternate(const elf::Image& debug, const std::string& path, const std::string& build_id,
-                                         const FileRoot& root) {
+                                         const FileRoot& root, uid_t user) {
+  const uid_t chooser = chooser_of(debug, user);
   for (const std::filesystem::path& name : root.names_of(debug)) {
-    auto alternate = open_if_there(root, name.parent_path() / path);
+    auto alternate = open_if_there(root, name.parent_path() / path, chooser);
     if (alternate && build_id_of(*alternate) == build_id) return alternate;
   }
-  return find_by_build_id(build_id, root);
+  return find_by_build_id(build_id, root, chooser);
 }
 
 std::optional<elf::Image> fetch_debug_file(const std::string& build_id, const std::string& name,

@@ -1,27 +1,26 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 
 #include "elf/image.hpp"
+#include "trace/files/file_root.hpp"
 #include "trace/walk/debuginfod.hpp"
-#include "trace/walk/file_root.hpp"
 
 namespace sframe_gen::trace {
 
 /// Returns the separate debug file of `image` that is below `root`. It is found by build-id in /usr/lib/debug, or else
 /// by .gnu_debuglink in the file's folder, in the folder .debug there, and in that folder below /usr/lib/debug. A file
 /// that another build-id or another checksum shows to be another one is none. None: there is no such file, or it is
-/// damaged.
-std::optional<elf::Image> find_debug_file(const elf::Image& image, const FileRoot& root);
-
-/// Returns the file with a build-id, in digits, in /usr/lib/debug below `root`. None: there is none.
-std::optional<elf::Image> find_by_build_id(const std::string& build_id, const FileRoot& root);
+/// damaged. `user`: who chose the image's name.
+std::optional<elf::Image> find_debug_file(const elf::Image& image, const FileRoot& root, uid_t user);
 
 /// Returns the file that .gnu_debugaltlink of a debug file names: at `path`, which may begin at that file's folder, or
 /// else by `build_id`, in digits, which it must have. None: there is none.
 std::optional<elf::Image> find_alternate(const elf::Image& debug, const std::string& path, const std::string& build_id,
-                                         const FileRoot& root);
+                                         const FileRoot& root, uid_t user);
 
 /// Returns the debug file with a build-id, in digits, that a server has. `name`: of the file that it belongs to.
 std::optional<elf::Image> fetch_debug_file(const std::string& build_id, const std::string& name,

@@ -15,19 +15,22 @@
 #include <string_view>
 #include <utility>
 
+#include "support/text.hpp"
+#include "support/utf8.hpp"
+
 namespace sframe_gen::trace {
 
 namespace {
 
 /// Names repeat their parts by number, so that ten letters may double the text: real ones have a few kilobytes at most.
-constexpr std::size_t longest_name = std::size_t{64} << 10U;
+constexpr std::size_t longest_demangled = std::size_t{64} << 10U;
 
 struct TooLong {};
 
 /// A demangle_callbackref. The exception goes through C functions that have nothing to tidy up.
 void append(const char* text, std::size_t size, void* name) {
   auto& whole = *static_cast<std::string*>(name);
-  if (size > longest_name - whole.size()) throw TooLong{};
+  if (size > longest_demangled - whole.size()) throw TooLong{};
   whole.append(text, size);
 }
 
@@ -68,7 +71,7 @@ void allow_time(int ms) {
   ::sigemptyset(&ending);
   ::sigaddset(&ending, SIGPROF);
   ::sigprocmask(SIG_UNBLOCK, &ending, nullptr);
-  std::string room(longest_name, '\0');
+  std::string room(longest_demangled, '\0');
   for (;;) {
     const ssize_t size = ::recv(socket, room.data(), room.size(), 0);
     if (size < 0 && errno == EINTR) continue;
@@ -83,9 +86,9 @@ void allow_time(int ms) {
 }  // namespace
 
 std::string Demangler::demangled(const std::string& symbol) {
-  if (symbol.size() > longest_name || slow_names_ == most_slow_names) return symbol;
+  if (symbol.size() > longest_demangled || slow_names_ == most_slow_names) return symbol;
   if (!ours_.is_open() && !start()) return symbol;
-  answer_.resize(longest_name);
+  answer_.resize(longest_demangled);
   ssize_t size = ::send(ours_.number(), symbol.data(), symbol.size(), MSG_NOSIGNAL);
   if (size > 0) {
     do size = ::recv(ours_.number(), answer_.data(), answer_.size(), 0);
@@ -130,6 +133,11 @@ std::string demangled(const std::string& symbol) {
   if (is_surely_quick(symbol)) return demangled_here(symbol);
   static Demangler demangler;
   return demangler.demangled(symbol);
+}
+
+std::string name_for_people(const std::string& symbol) {
+  // Control characters become four letters each.
+  return shortened(printable(shortened(demangled(symbol), longest_name)), longest_name);
 }
 
 }  // namespace sframe_gen::trace

@@ -34,4 +34,9 @@ class Demangler {
   std::string answer_;
 };
 
+/// Returns the name of a function as it is shown: demangled, printable, and cut by shortened() if it is longer than
+/// `longest_name`.
+std::string name_for_people(const std::string& symbol);
+inline constexpr std::size_t longest_name = 4096;
+
 }  // namespace sframe_gen::trace

@@ -63,8 +63,8 @@ constexpr std::size_t most_files = 500;
 std::string why_no_rules(AddressSpace& space, std::uint64_t pc) {
   const Location* const location = space.location_of(pc);
   if (location == nullptr) return std::string(unwind::text_of(unwind::Stop::NoModule)) + " (" + hex(pc) + ")";
-  const std::string why = location->file() == nullptr ? location->opened.why_not : "no call frame information";
-  return location->name + ": " + printable(why) + " (" + hex(pc - location->bias) + ")";
+  const std::string why = location->file() == nullptr ? location->why_not() : "no call frame information";
+  return location->name() + ": " + printable(why) + " (" + hex(pc - location->bias) + ")";
 }
 
 }  // namespace
@@ -86,8 +86,8 @@ bool DwarfFiles::is_free(const File& file) const {
 
 bool DwarfFiles::put(AddressSpace& space, std::uint64_t pc) {
   const Location* const location = space.location_of(pc);
-  if (location == nullptr || location->file() == nullptr) return true;
-  const CodeFile* const file_there = location->file();
+  const std::shared_ptr<const CodeFile> file_there = location == nullptr ? nullptr : location->file();
+  if (!file_there) return true;
   const std::uint64_t bias = location->bias;
   if (Dwfl_Module* const there = dwfl_addrmodule(dwfl_, pc)) {
     void** known = nullptr;
@@ -99,7 +99,7 @@ bool DwarfFiles::put(AddressSpace& space, std::uint64_t pc) {
   const File file{file_there, bias, begin + bias, end + bias};
   // It finds nothing by the file there, whatever it is told.
   if (pc < file.begin || pc >= file.end) return true;
-  return is_free(file) && report(file, location->name != "[vdso]" && !location->is_of_no_file, pc);
+  return is_free(file) && report(file, location->name() != "[vdso]" && !location->is_of_no_file(), pc);
 }
 
 bool DwarfFiles::report(const File& file, bool is_file, std::uint64_t pc) {

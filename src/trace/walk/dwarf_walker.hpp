@@ -27,7 +27,7 @@ class DwarfFiles {
   Dwfl* dwfl() const { return dwfl_; }
   std::size_t count() const { return files_.size(); }
   /// Not null, if there is one.
-  const CodeFile* first() const { return files_.front().file; }
+  const CodeFile* first() const { return files_.front().file.get(); }
 
   /// Has libdwfl find at `pc` the file that the address space has there, if it has one. False: another is in the way.
   bool put(AddressSpace& space, std::uint64_t pc);
@@ -36,7 +36,7 @@ class DwarfFiles {
 
  private:
   struct File {
-    const CodeFile* file;
+    std::shared_ptr<const CodeFile> file;
     std::uint64_t bias;
     std::uint64_t begin, end;  ///< what libdwfl takes for its own
   };

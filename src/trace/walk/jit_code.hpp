@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/walk/code_file.hpp"
@@ -37,8 +38,13 @@ class JitCode {
 
   /// None: what is there is not known.
   std::optional<Part> part_at(std::uint64_t pc);
-  /// The function as a file, in which its code is at jit_code_address.
-  std::shared_ptr<CodeFile> file_of(const Part& part);
+  std::size_t function_of(const Part& part) const { return dump_->placements()[part.placement].function; }
+  /// Without it, a function has no rows.
+  bool has_unwinding(std::size_t function) const { return !dump_->function(function).unwinding.empty(); }
+  /// A function as a file, in which its code is at jit_code_address. The last few are kept.
+  std::shared_ptr<CodeFile> file_of(std::size_t function);
+  /// Fit to be printed. Valid as long as this object; empty: it has none.
+  std::string_view name_of(std::size_t function);
 
   /// Of the dump.
   const std::string& name() const;
@@ -54,9 +60,14 @@ class JitCode {
   std::string why_not_;
   std::optional<JitDump> dump_;
   std::uint64_t time_ = 0;
-  std::size_t next_ = 0;                                    ///< placement
-  std::map<std::uint64_t, Part> parts_;                     ///< by begin; none overlap
-  std::map<std::size_t, std::shared_ptr<CodeFile>> files_;  ///< by function
+  std::size_t next_ = 0;                 ///< placement
+  std::map<std::uint64_t, Part> parts_;  ///< by begin; none overlap
+  struct MadeFile {
+    std::size_t function = 0;
+    std::shared_ptr<CodeFile> file;
+  };
+  std::vector<MadeFile> files_;               ///< each at the one place that its number leads to
+  std::map<std::size_t, std::string> names_;  ///< by function, unless the dump's own is fit to be printed
 };
 
 }  // namespace sframe_gen::trace

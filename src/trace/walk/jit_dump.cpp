@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint32_t jit_magic = 0x4a695444, jit_version = 1;
 constexpr std::size_t least_header = 40, record_head = 16;
+/// Places in it have 32 bits.
+constexpr std::size_t most_bytes = UINT32_MAX;
 /// JIT_CODE_*
 enum : std::uint32_t { Load = 0, Move = 1, Unwinding = 4 };
 
@@ -47,18 +49,22 @@ UnwindingRecord read_unwinding(ByteReader& reader) {
   return {reader.take(size, "unwinding information"), header_size};
 }
 
-/// The code's address and function.
-std::pair<std::uint64_t, JitFunction> read_load(ByteReader& reader) {
+struct LoadRecord {
+  std::uint64_t address = 0, index = 0;  ///< of the code; the compiler's number for it
+  JitFunction function;
+};
+
+LoadRecord read_load(ByteReader& reader) {
   reader.take(8, "process and thread");
   reader.u64("address");
-  JitFunction function;
-  const std::uint64_t address = reader.u64("address of the code");
-  function.size = reader.u64("size of the code");
-  function.index = reader.u64("index");
-  function.name = text_before_zero(reader.rest());
-  reader.take(function.name.size() + 1, "name");
-  function.code = reader.take(function.size, "code");
-  return {address, function};
+  LoadRecord load;
+  load.address = reader.u64("address of the code");
+  const std::uint64_t size = reader.u64("size of the code");
+  load.index = reader.u64("index");
+  load.function.name = text_before_zero(reader.rest());
+  reader.take(load.function.name.size() + 1, "name");
+  load.function.code = reader.take(size, "code");
+  return load;
 }
 
 }  // namespace
@@ -85,6 +91,31 @@ void JitDump::read_header(sframe::Abi abi) {
     throw Refused(name(), "its times are of the processor's counter, which the recording does not have");
 }
 
+JitDump::PlacesOfFunction JitDump::places_of(const JitFunction& function) const {
+  const auto place_of = [this](const void* part) {
+    return static_cast<std::uint32_t>(static_cast<const std::byte*>(part) - file_.bytes().data());
+  };
+  const auto size_of = [](const auto& part) { return static_cast<std::uint32_t>(part.size()); };
+  const bool has_unwinding = !function.unwinding.empty();
+  return {place_of(function.name.data()),
+          size_of(function.name),
+          place_of(function.code.data()),
+          size_of(function.code),
+          has_unwinding ? place_of(function.unwinding.data()) : 0,
+          size_of(function.unwinding),
+          static_cast<std::uint32_t>(function.header_size)};
+}
+
+JitFunction JitDump::function(std::size_t index) const {
+  const PlacesOfFunction& places = functions_[index];
+  const auto bytes = file_.bytes();
+  const auto* const name = reinterpret_cast<const char*>(bytes.data()) + places.name;
+  return {.name = {name, places.name_size},
+          .code = bytes.subspan(places.code, places.code_size),
+          .unwinding = bytes.subspan(places.unwinding, places.unwinding_size),
+          .header_size = places.header_size};
+}
+
 void JitDump::read_records() {
   const InputOrigin origin{name(), "records"};
   SeededMap<std::uint64_t, std::size_t> by_index;
@@ -94,19 +125,19 @@ void JitDump::read_records() {
       ByteReader head(file_.bytes().subspan(at), endian_, origin, at);
       const std::uint32_t type = head.u32("type"), size = head.u32("size");
       const std::uint64_t time = head.u64("time");
-      if (size < record_head) return;
+      if (size < record_head || at + size > most_bytes) return;
       ByteReader reader(head.take(size - record_head, "record"), endian_, origin, at + record_head);
       at += size;
       if (type == Unwinding) {
         unwinding = read_unwinding(reader);
       } else if (type == Load) {
-        auto [address, function] = read_load(reader);
+        auto [address, index, function] = read_load(reader);
         const UnwindingRecord its_own = std::exchange(unwinding, {});
         function.unwinding = its_own.bytes;
         function.header_size = its_own.header_size;
-        by_index[function.index] = functions_.size();
+        by_index[index] = functions_.size();
         placements_.push_back({time, address, functions_.size()});
-        functions_.push_back(function);
+        functions_.push_back(places_of(function));
       } else if (type == Move) {
         reader.take(8 + 2 * 8, "process, thread and old address");
         const std::uint64_t address = reader.u64("new address");
@@ -125,7 +156,7 @@ std::vector<std::byte> elf_file_of(const JitFunction& function, std::uint16_t ma
   const auto name_of = [&](std::string_view name) { return static_cast<std::uint32_t>(section_names.find(name)); };
   constexpr std::uint64_t align = 8;
   const auto aligned = [](std::uint64_t place) { return (place + align - 1) / align * align; };
-  const std::uint64_t code = jit_code_address, eh_frame = aligned(code + function.size),
+  const std::uint64_t code = jit_code_address, eh_frame = aligned(code + function.code.size()),
                       table_size = function.unwinding.size() - function.header_size, header = eh_frame + table_size,
                       loaded_end = header + function.header_size, symbols = aligned(loaded_end),
                       strings = symbols + 2 * sizeof(Elf64_Sym),
@@ -170,11 +201,11 @@ std::vector<std::byte> elf_file_of(const JitFunction& function, std::uint16_t ma
   symbol.u8(0);
   symbol.u16(1);
   symbol.u64(code);
-  symbol.u64(function.size);
+  symbol.u64(function.code.size());
   std::ranges::copy(symbol.bytes(), all.subspan(symbols + sizeof(Elf64_Sym)).begin());
   const std::array<Elf64_Shdr, section_count> headers{{
       {},
-      {name_of(".text"), SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, code, code, function.size, 0, 0, align, 0},
+      {name_of(".text"), SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, code, code, function.code.size(), 0, 0, align, 0},
       {name_of(".eh_frame"), SHT_PROGBITS, SHF_ALLOC, eh_frame, eh_frame, table_size, 0, 0, align, 0},
       {name_of(".eh_frame_hdr"), SHT_PROGBITS, SHF_ALLOC, header, header, function.header_size, 0, 0, 4, 0},
       {name_of(".symtab"), SHT_SYMTAB, 0, 0, symbols, 2 * sizeof(Elf64_Sym), 5, 1, align, sizeof(Elf64_Sym)},

@@ -15,8 +15,6 @@ namespace sframe_gen::trace {
 
 /// A function that a just-in-time compiler made.
 struct JitFunction {
-  std::uint64_t index = 0;  ///< the compiler's number for it
-  std::uint64_t size = 0;   ///< bytes of code
   std::string_view name;
   std::span<const std::byte> code;
   std::span<const std::byte> unwinding;  ///< .eh_frame, then .eh_frame_hdr; empty: none
@@ -27,7 +25,7 @@ struct JitFunction {
 struct JitPlacement {
   std::uint64_t time = 0;  ///< ns of CLOCK_MONOTONIC
   std::uint64_t address = 0;
-  std::size_t function = 0;  ///< index into functions()
+  std::size_t function = 0;  ///< index
 };
 
 /// What a just-in-time compiler writes to jit-PID.dump as it goes on
@@ -41,19 +39,26 @@ class JitDump {
   const std::string& name() const { return file_.name(); }
   std::uint16_t machine() const { return machine_; }
   Endian endian() const { return endian_; }
-  const std::vector<JitFunction>& functions() const { return functions_; }
+  std::size_t function_count() const { return functions_.size(); }
+  JitFunction function(std::size_t index) const;
   /// By time.
   const std::vector<JitPlacement>& placements() const { return placements_; }
 
  private:
+  /// Where a function's parts are in the file, which has 4 GiB at most: there may be a million of them.
+  struct PlacesOfFunction {
+    std::uint32_t name, name_size, code, code_size, unwinding, unwinding_size, header_size;
+  };
+
   void read_header(sframe::Abi abi);
   void read_records();
+  PlacesOfFunction places_of(const JitFunction& function) const;
 
   MappedFile file_;
   Endian endian_;
   std::uint16_t machine_ = 0;
   std::size_t header_size_ = 0;
-  std::vector<JitFunction> functions_;
+  std::vector<PlacesOfFunction> functions_;
   std::vector<JitPlacement> placements_;
 };
 

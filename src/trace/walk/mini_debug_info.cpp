@@ -15,7 +15,8 @@ namespace {
 
 /// Of the decoder: that of `xz -9` needs 65 MiB.
 constexpr std::uint64_t most_memory = std::uint64_t{96} << 20U;
-constexpr std::size_t most_times = 64, always_allowed = std::size_t{16} << 20U;
+/// Of what it makes. A section can be as large as a sparse file says.
+constexpr std::size_t most_times = 64, always_allowed = std::size_t{16} << 20U, most_ever = std::size_t{64} << 20U;
 
 /// Empty: they are no .xz file, or a longer one than `most`.
 std::vector<std::byte> decompressed(std::span<const std::byte> bytes, std::size_t most) {
@@ -42,7 +43,7 @@ std::vector<std::byte> mini_debug_info(const elf::Image& image) try {
   const elf::Section* const section = image.find_section(".gnu_debugdata");
   if (section == nullptr) return {};
   const auto bytes = image.bytes_of(*section);
-  return decompressed(bytes, std::max(bytes.size() * most_times, always_allowed));
+  return decompressed(bytes, std::clamp(bytes.size() * most_times, always_allowed, most_ever));
 } catch (const Failure&) {
   return {};
 }

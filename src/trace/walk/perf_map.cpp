@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "support/text.hpp"
+#include "support/utf8.hpp"
+#include "trace/walk/demangle.hpp"
 
 namespace sframe_gen::trace {
 
@@ -91,14 +93,17 @@ FunctionPlace PerfMap::function_at(std::uint64_t address) {
   if (piece == pieces_.begin() || address >= (--piece)->end) return {};
   const Line& line = lines_[piece->line];
   const auto [name, is_first] = printable_.try_emplace(piece->line);
-  if (is_first) name->second = printable(std::string_view(text_.data() + line.name, line.name_size));
+  if (is_first) {
+    const std::string written(text_.data() + line.name, line.name_size);
+    name->second = shortened(printable(shortened(written, longest_name)), longest_name);
+  }
   return {name->second, address - line.begin};
 }
 
 FunctionPlace PerfMaps::OfProcess::function_at(std::uint64_t address) {
   if (open_) {
-    const Descriptor file = std::exchange(open_, nullptr)();
-    if (file.is_open()) map_ = maps_.read(*this, file);
+    const auto opened = std::exchange(open_, nullptr)();
+    if (opened && opened->error == 0) map_ = maps_.read(*this, opened->file);
   }
   return map_ ? map_->function_at(address) : FunctionPlace();
 }

@@ -10,8 +10,8 @@
 
 #include "support/hash.hpp"
 #include "support/mapped_file.hpp"
+#include "trace/files/file_root.hpp"
 #include "trace/walk/code_file.hpp"
-#include "trace/walk/file_root.hpp"
 
 namespace sframe_gen::trace {
 
@@ -56,8 +56,8 @@ class PerfMaps {
  public:
   /// Together they cost no more than this.
   static constexpr std::size_t most_bytes = std::size_t{256} << 20U;
-  /// Not open: there is no such file.
-  using Open = std::function<Descriptor()>;
+  /// Null, or not open: there is no such file.
+  using Open = std::function<std::shared_ptr<const OpenFile>()>;
 
   /// The map of one process.
   class OfProcess {

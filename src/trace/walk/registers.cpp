@@ -87,8 +87,9 @@ std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64
 
 bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwind::ReadMemory read, void* context) {
   const Location* const location = space.location_of(registers.pc);
-  if (location == nullptr || location->file() == nullptr) return false;
-  const elf::Image& image = location->file()->image();
+  const std::shared_ptr<CodeFile> file = location == nullptr ? nullptr : location->file();
+  if (!file) return false;
+  const elf::Image& image = file->image();
   const elf::Machine* const machine = elf::find_machine(image);
   if (machine == nullptr) return false;
   const sframe::AbiTraits& abi = sframe::traits_of(machine->abi);

@@ -10,7 +10,6 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::size_t slots = 4096;
 /// Of an address. Compilers nest a few dozen calls.
 constexpr std::size_t most_inlined = 256;
 
@@ -18,12 +17,10 @@ constexpr std::size_t most_inlined = 256;
 
 SourceNames::SourceNames(const elf::Image& debug, const elf::Image* alternate, const SourceOptions& options,
                          bool may_open_split)
-    : options_(options), places_(debug, alternate, may_open_split), asked_(slots), budget_(debug.file_bytes().size()) {}
+    : options_(options), places_(debug, alternate, may_open_split), budget_(debug.file_bytes().size()) {}
 
 const SourceChain& SourceNames::at(std::uint64_t address) {
-  Asked& slot = asked_[(address ^ address >> 12U) % slots];
-  if (!slot.is_known || slot.address != address) slot = {address, true, look_up(address)};
-  return slot.chain;
+  return asked_.get(address, [this](std::uint64_t asked) { return look_up(asked); });
 }
 
 SourceChain SourceNames::look_up(std::uint64_t address) try {
@@ -61,7 +58,7 @@ std::string_view SourceNames::name_of(std::string_view function) {
   const auto known = functions_.find(name);
   if (known != functions_.end()) return known->second;
   if (!budget_.take(name.size())) return {};
-  return functions_.try_emplace(name, printable(demangled(name))).first->second;
+  return functions_.try_emplace(name, name_for_people(name)).first->second;
 }
 
 }  // namespace sframe_gen::trace

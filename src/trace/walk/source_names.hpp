@@ -10,6 +10,7 @@
 #include "elf/image.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
+#include "trace/walk/address_cache.hpp"
 
 namespace sframe_gen::trace {
 
@@ -53,20 +54,13 @@ class SourceNames {
   const SourceChain& at(std::uint64_t address);
 
  private:
-  /// The answers for the last addresses: a sample has most of its frames in common with the one before.
-  struct Asked {
-    std::uint64_t address = 0;
-    bool is_known = false;
-    SourceChain chain;
-  };
-
   SourceChain look_up(std::uint64_t address);
   SourceLine line_of(const dwarf::SourceFrame& frame);
   std::string_view name_of(std::string_view function);
 
   const SourceOptions& options_;
   dwarf::SourcePlaces places_;
-  std::vector<Asked> asked_;
+  AddressCache<SourceChain> asked_;
   SeededMap<std::string, std::string> functions_, files_;  ///< as they are printed
   NameBudget budget_;
 };

@@ -108,7 +108,7 @@ unwind::Stop Walker::step_by_frame_pointer(unwind::Registers& registers, unwind:
 /// Nothing is known of code of no file.
 bool Walker::may_return_to(std::uint64_t pc) {
   const Location* const location = space_->location_of(pc - 1);
-  const CodeFile* const file = location != nullptr ? location->file() : nullptr;
+  const std::shared_ptr<const CodeFile> file = location != nullptr ? location->file() : nullptr;
   return file == nullptr || file->may_return_to(pc - location->bias);
 }
 
@@ -119,8 +119,9 @@ bool Walker::may_use_frame_pointer(const unwind::Registers& registers, unwind::S
   const std::uint64_t pc = registers.pc - (is_exact ? 0 : 1);
   const Location* const location = space_->location_of(pc);
   if (location == nullptr) return false;
-  CodeFile* const file = location->file();
-  if (file == nullptr || location->is_of_no_file) return location->is_of_no_file;
+  if (location->is_of_no_file()) return true;
+  const std::shared_ptr<CodeFile> file = location->file();
+  if (!file) return false;
   return file->keeps_frame_pointer_at(pc - location->bias, is_exact);
 }
 

@@ -27,6 +27,8 @@ struct Stack {
   bool is_as_recorded = false;
   /// Only a piece of the stack's memory could be read.
   bool is_piece = false;
+  /// Its frames were to be recorded later, and were not.
+  bool is_deferred = false;
   /// The same stack, if it was walked by DWARF as well.
   std::optional<DwarfStack> by_dwarf{};
 

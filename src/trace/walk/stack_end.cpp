@@ -13,12 +13,16 @@ namespace {
 constexpr const char* limit_of_frames = "limit of frames reached (--frames)";
 
 /// Why a stack ends in a frame that is in a mapping.
-std::string reason_of(const Stack& stack, const OpenedFile& opened) {
+std::string reason_of(const Stack& stack, const Location& location) {
   switch (stack.stop) {
     case unwind::Stop::Stepped:
       return limit_of_frames;
     case unwind::Stop::NoSection:
-      return opened.file ? opened.file->why_no_rows() : opened.why_not;
+      if (const auto file = location.file()) {
+        file->rows();  // of just-in-time code, it may have been made anew
+        return file->why_no_rows();
+      }
+      return location.why_not();
     case unwind::Stop::NoRow:
       return "no row";
     case unwind::Stop::UnreadableMemory:
@@ -33,13 +37,14 @@ std::string reason_of(const Stack& stack, const OpenedFile& opened) {
 }  // namespace
 
 std::optional<StackEnd> cut_of(const Stack& stack) {
+  if (stack.is_deferred) return StackEnd{{}, "deferred, and did not come", {}};
   const bool reached_limit = stack.stop == unwind::Stop::Stepped;
   if (stack.is_whole() || (stack.is_as_recorded && !reached_limit) || stack.frames.empty()) return std::nullopt;
   const Frame& last = stack.frames.back();
   const std::uint64_t pc = last.instruction();
   StackEnd cut;
   if (last.location != nullptr) {
-    cut = {last.location->name, reason_of(stack, last.location->opened), hex(pc - last.location->bias)};
+    cut = {last.location->name(), reason_of(stack, *last.location), hex(pc - last.location->bias)};
   } else {
     cut = {{}, reached_limit ? limit_of_frames : unwind::text_of(unwind::Stop::NoModule), hex(pc)};
   }

@@ -11,7 +11,7 @@ namespace sframe_gen::trace {
 struct StackEnd {
   std::string file;    ///< that the last frame is in; empty: in none
   std::string reason;  ///< "no row"
-  std::string place;   ///< "0x1c2f", the address in the file of what the reason is about
+  std::string place;   ///< "0x1c2f", the address in the file of what the reason is about; empty: it has none
 };
 
 /// "/usr/bin/bash: no row", without the place. Some reasons are messages, which name the file themselves.

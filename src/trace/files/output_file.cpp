@@ -1,0 +1,157 @@
+#include "trace/files/output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <memory>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sframe_gen/error.hpp"
+#include "support/mapped_file.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+/// Writes to an open file. After a failure, the stream is bad and error() says why.
+class DescriptorBuffer : public std::streambuf {
+ public:
+  explicit DescriptorBuffer(int file) : file_(file), room_(std::size_t{1} << 16U) { begin(); }
+
+  int error() const { return error_; }
+
+ protected:
+  int_type overflow(int_type letter) override {
+    if (sync() != 0) return traits_type::eof();
+    if (!traits_type::eq_int_type(letter, traits_type::eof())) sputc(traits_type::to_char_type(letter));
+    return traits_type::not_eof(letter);
+  }
+  int sync() override {
+    for (const char* at = pbase(); at != pptr() && error_ == 0;) {
+      const ssize_t count = ::write(file_, at, static_cast<std::size_t>(pptr() - at));
+      if (count > 0) at += count;
+      if (count < 0 && errno != EINTR) error_ = errno;
+    }
+    begin();
+    return error_ == 0 ? 0 : -1;
+  }
+
+ private:
+  void begin() { setp(room_.data(), room_.data() + room_.size()); }
+
+  int file_, error_ = 0;
+  std::vector<char> room_;
+};
+
+bool is_of_user_or_root(const struct stat& status) {
+  return status.st_uid == ::geteuid() || status.st_uid == 0;
+}
+
+/// Where a link leads. A user who may write to its directory could have put it there, and chosen which file is
+/// replaced.
+std::filesystem::path followed(const files::Place& link, const struct stat& status) {
+  struct stat folder {};
+  if (::fstat(link.folder(), &folder) != 0) throw SystemFailure(link.path().string(), "open", errno);
+  const bool others_may_write = (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (!is_of_user_or_root(status) || !is_of_user_or_root(folder) || others_may_write)
+    throw Refused(link.path().string(), "a link that another user may have made (name the file that it leads to)");
+  std::array<char, PATH_MAX> target{};
+  const ssize_t size = ::readlinkat(link.folder(), link.name(), target.data(), target.size());
+  if (size < 0) throw SystemFailure(link.path().string(), "open", errno);
+  return link.path().parent_path() / std::string_view(target.data(), static_cast<std::size_t>(size));
+}
+
+/// The new file is the owner's of the one that it replaces, and has its mode.
+void take_owner_and_mode(int file, const struct stat& old, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) throw SystemFailure(path.string(), "write", errno);
+  const bool is_same_owner = status.st_uid == old.st_uid && status.st_gid == old.st_gid;
+  // Only root may give a file away. Another user's new file stays that user's.
+  if (!is_same_owner && ::fchown(file, old.st_uid, old.st_gid) != 0) return;
+  constexpr mode_t rights = 0777;
+  if (::fchmod(file, old.st_mode & rights) != 0) throw SystemFailure(path.string(), "write", errno);
+}
+
+/// A pipe or a device, which `place` is known to lead to.
+Descriptor open_special(const files::Place& place) {
+  Descriptor file(::openat(place.folder(), place.name(), O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+  struct stat status {};
+  if (!file.is_open() || ::fstat(file.number(), &status) != 0)
+    throw SystemFailure(place.path().string(), "write", errno);
+  if (S_ISREG(status.st_mode)) throw Refused(place.path().string(), "changed by another process meanwhile");
+  return file;
+}
+
+void write_to(int file, const std::function<void(std::ostream&)>& content, const std::filesystem::path& path) {
+  DescriptorBuffer buffer(file);
+  std::ostream out(&buffer);
+  content(out);
+  out.flush();
+  if (buffer.error() != 0) throw SystemFailure(path.string(), "write", buffer.error());
+}
+
+}  // namespace
+
+std::optional<int> stream_named(const std::filesystem::path& path) {
+  const std::string& name = path.native();
+  if (name == "-" || name == "/dev/stdout") return STDOUT_FILENO;
+  if (name == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string& folder :
+       {std::string("/dev/fd/"), std::string("/proc/self/fd/"), "/proc/" + std::to_string(::getpid()) + "/fd/"}) {
+    if (!name.starts_with(folder)) continue;
+    int number = 0;
+    const char* const end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + folder.size(), end, number);
+    if (error == std::errc() && stop == end && number >= 0) return number;
+  }
+  return std::nullopt;
+}
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  constexpr int most_links = 40;  // as the kernel follows
+  std::filesystem::path next = path_;
+  struct stat status {};
+  for (int links = 0;; ++links) {
+    stream_ = stream_named(next);
+    if (stream_) return;
+    place_.emplace(next, "write");
+    const bool is_there = ::fstatat(place_->folder(), place_->name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!is_there && errno != ENOENT) throw SystemFailure(path_.string(), "write", errno);
+    if (!is_there) status = {};
+    if (!S_ISLNK(status.st_mode)) break;
+    if (links == most_links) throw SystemFailure(path_.string(), "open", ELOOP);
+    next = followed(*place_, status);
+  }
+  if (S_ISDIR(status.st_mode)) throw SystemFailure(path_.string(), "write", EISDIR);
+  constexpr mode_t usual = 0666, until_it_is_complete = 0600;
+  const bool replaces = S_ISREG(status.st_mode);
+  if (!replaces && status.st_mode != 0) return;
+  file_.emplace(*place_, replaces ? until_it_is_complete : usual);
+  if (replaces) take_owner_and_mode(file_->descriptor(), status, path_);
+}
+
+std::filesystem::path OutputFile::folder() const {
+  if (!place_ || stream_) return {};
+  std::error_code ignored;
+  const std::filesystem::path written = std::filesystem::absolute(place_->path(), ignored);
+  return std::filesystem::weakly_canonical(written.parent_path(), ignored);
+}
+
+void OutputFile::write(const std::function<void(std::ostream&)>& content) {
+  if (stream_) return write_to(*stream_, content, path_);
+  if (!file_) return write_to(open_special(*place_).number(), content, path_);
+  write_to(file_->descriptor(), content, path_);
+  file_->sync();
+  file_->replace_target();
+}
+
+}  // namespace sframe_gen::trace
