@@ -8,10 +8,11 @@ import time
 
 class SilentFiles:
     """A file system (FUSE) that has one program under any name. It answers all but the recorder, who opens it: after
-    `delay` seconds, or never. With `forgets`, it answers no question for a name, nor that a question is over."""
+    `delay` seconds, or never. With `forgets`, it answers no question for a name, nor that a question is over. With
+    `opens`, the recorder can open it, but not read it."""
 
-    def __init__(self, folder, content, delay=None, forgets=False):
-        self.folder, self.content, self.delay, self.forgets = folder, content, delay, forgets
+    def __init__(self, folder, content, delay=None, forgets=False, opens=False):
+        self.folder, self.content, self.delay, self.forgets, self.opens = folder, content, delay, forgets, opens
         if not os.path.exists("/dev/fuse"):
             os.mknod("/dev/fuse", 0o20600, os.makedev(10, 229))  # as in a container; the kernel loads what serves it
         self.device = os.open("/dev/fuse", os.O_RDWR)
@@ -32,6 +33,10 @@ class SilentFiles:
         mode, size = (0o40755, 0) if node == 1 else (0o100755, len(self.content))
         return struct.pack("<6Q10I", node, size, 0, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
+    def is_recorder(self, process):
+        with open(f"/proc/{process}/comm", encoding="utf-8") as name:
+            return name.read().startswith("sframe-trace")
+
     def answer(self, kind, node, process, body):
         if kind == 26:  # FUSE_INIT
             return struct.pack("<IIIIHHII28x", 7, 31, 0, 0, 0, 0, 4096, 1)
@@ -42,13 +47,16 @@ class SilentFiles:
             return struct.pack("<QQQQII", number, 0, 3600, 3600, 0, 0) + self.attributes(number)
         if kind == 3:  # FUSE_GETATTR
             return struct.pack("<QII", 3600, 0, 0) + self.attributes(node)
+        if kind == 17:  # FUSE_STATFS
+            return struct.pack("<5Q4I24x", 0, 0, 0, 0, 0, 4096, 255, 4096, 0)
         if kind == 14:  # FUSE_OPEN
-            with open(f"/proc/{process}/comm", encoding="utf-8") as name:
-                is_recorder = name.read().startswith("sframe-trace")
+            is_recorder = self.is_recorder(process)
             if is_recorder and self.delay is not None:
                 time.sleep(self.delay)
-            return None if is_recorder and self.delay is None else bytes(16)
+            return None if is_recorder and self.delay is None and not self.opens else bytes(16)
         if kind == 15:  # FUSE_READ
+            if self.opens and self.is_recorder(process):
+                return None
             offset, size = struct.unpack_from("<8xQI", body)
             return self.content[offset:offset + size]
         return b"" if kind in (18, 25) else 38  # FUSE_RELEASE, FUSE_FLUSH; ENOSYS

@@ -11,6 +11,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -86,6 +89,45 @@ Descriptor look_in_process(const NamedFile& file) {
   return cannot ? look(root + file.path, file) : std::move(place);
 }
 
+/// The device of a mount, in a process's list of them: "36 35 98:0 /mnt1 /mnt2 rw,noatime ...". Empty: it has none of
+/// that number.
+std::string device_of_mount(const std::string& process, std::uint64_t mount) {
+  std::ifstream mounts("/proc/" + process + "/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::uint64_t number = 0, parent = 0;
+    std::string device;
+    if (words >> number >> parent >> device && number == mount) return device;
+  }
+  return {};
+}
+
+bool has_mount_of(const std::string& device) {
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);)
+    if (line.find(' ' + device + ' ') != std::string::npos) return true;
+  return false;
+}
+
+/// Whether a file is of an overlay that is not mounted here as well, as those of root's containers are. Any user can
+/// put one over a file system of a program (FUSE), for which it then waits.
+bool is_of_others_overlay(const Descriptor& file, const NamedFile& named) {
+  struct statx status {};
+  ::statx(file.number(), "", AT_EMPTY_PATH, STATX_MNT_ID, &status);
+  // Linux before 5.8, where only root can mount overlays.
+  if ((status.stx_mask & STATX_MNT_ID) == 0) return false;
+  if (!device_of_mount("self", status.stx_mnt_id).empty()) return false;
+  const std::string device = device_of_mount(std::to_string(named.process), status.stx_mnt_id);
+  return device.empty() || !has_mount_of(device);
+}
+
+/// Whether reading a page of it may take for ever.
+bool may_hang(const Descriptor& file, const NamedFile& named) {
+  struct statfs system {};
+  if (::fstatfs(file.number(), &system) != 0 || system.f_type == FUSE_SUPER_MAGIC) return true;
+  return system.f_type == OVERLAYFS_SUPER_MAGIC && is_of_others_overlay(file, named);
+}
+
 /// Opens what `place` is, if it is as it is wanted.
 OpenFile opened(const Descriptor& place, const NamedFile& file, Time until) {
   OpenFile opened;
@@ -102,9 +144,7 @@ OpenFile opened(const Descriptor& place, const NamedFile& file, Time until) {
     opened.error = errno;
     return opened;
   }
-  struct statfs system {};
-  const bool may_hang = ::fstatfs(readable.number(), &system) != 0 || system.f_type == FUSE_SUPER_MAGIC;
-  opened.file = may_hang ? copied(readable, opened.status, until) : std::move(readable);
+  opened.file = may_hang(readable, file) ? copied(readable, opened.status, until) : std::move(readable);
   if (!opened.file.is_open()) opened.error = OpenFile::no_answer;
   return opened;
 }
