@@ -52,7 +52,7 @@ class SampleReport {
   /// What is known of the recording. Samples are of these events.
   void set_head(ProfileHead head) { head_ = std::move(head); }
   /// What was recorded, for the title of a picture.
-  void set_title(std::string title) { title_ = options_.title.empty() ? std::move(title) : options_.title; }
+  void set_title(const std::string& title) { title_ = options_.title.empty() ? title : options_.title; }
   /// `cut`: of its stack, if that is not whole.
   void add(const Sample& sample, const std::optional<StackEnd>& cut);
   /// What is written when all samples have come.
