@@ -13,7 +13,7 @@ _sframe_gen_values() {
     --check=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf java-profiler ;;
     --dump=) echo text json ;;
     --emit | --emit=) echo section asm ;;
-    --for | --for=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf ;;
+    --for | --for=) echo kernel glibc gnu-ld gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf ;;
     --sframe-version | --sframe-version=) echo 3 2 1 ctf ;;
     --flexible | --flexible=) echo auto always never ;;
     --report | --report=) echo summary json ;;

@@ -19,19 +19,23 @@ _sframe_trace() {
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
     elif [[ $previous == --frame-pointers ]]; then
       mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
+    elif [[ $current != -* ]]; then
+      mapfile -t COMPREPLY < <(compgen -c -- "$current")
     else
       mapfile -t COMPREPLY < <(compgen -W '-a --all -C --cpu -p --pid --duration --as-root -e --event -F --freq -c --count
-        --stack --frames --frame-pointers --cache -o --output --flamegraph --folded --json -q --quiet -h --help --' -- "$current")
+        --stack --frames --frame-pointers --cache -o --output --flamegraph --roots-below --title --folded --json -q --quiet -h --help --' -- "$current")
     fi
     return
   fi
-  if [[ $previous == --@(core|root|kallsyms|cache|flamegraph|pprof|output) || $previous == -o ]]; then
+  if [[ $previous == --@(core|program|input|root|kallsyms|cache|flamegraph|pprof|output) || $previous == -[io] ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   elif [[ $previous == --frame-pointers ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
+  elif [[ $previous == --sort ]]; then
+    mapfile -t COMPREPLY < <(compgen -W 'total self' -- "$current")
   elif [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '--core -p --pid --tid --comm --time --root --debuginfod --kallsyms --translate --no-translate --cache --frame-pointers --inlines --no-inlines --lines --json --top --limit --folded
-      --flamegraph --pprof --call-chains -o --output --compare --frames -q --quiet -h --help --version' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W '--core --program -i --input -p --pid --tid --comm --event --time --root --debuginfod --kallsyms --translate --no-translate --cache --frame-pointers --inlines --no-inlines --lines --json --top --sort --limit --wide --folded --weigh
+      --flamegraph --roots-below --title --pprof --call-chains -o --output --compare --frames -q --quiet -h --help -V --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi

@@ -35,8 +35,8 @@ struct ReaderVerdict {
   std::string_view patches;             ///< that are meant, of a reader that is not released for the file's machine
 };
 
-/// Returns what a reader does with sections, if none can be made for it: "reads another layout"; "" for most. Then
-/// `--for` of the program does not take its name.
+/// Returns why no section is made for a reader: "reads another layout"; "" for most. If not empty, `--for` of the
+/// program does not take its name.
 std::string_view why_no_format(const ReaderTarget& reader);
 
 /// Returns "it is SFrame version 3 (.sframe+0x2); glibc supports only version 2"; "" for Accepts.

@@ -159,6 +159,20 @@ int sframe_gen_translated_sections_reason(const sframe_gen_translated_sections *
    before it come to an end. `sections` may be null. */
 void sframe_gen_translated_sections_free(sframe_gen_translated_sections *sections);
 
+/* Prepares backtraces with sections for all loaded files that have none. One call is enough for whole stacks; call it where
+   sframe_unwind_backtrace_prepare() may be called, from one source file of the program, and again after dlopen(). It needs
+   both libraries. What it makes stays until the process ends, so that there is nothing to free. Returns SFRAME_GEN_OK, or
+   SFRAME_GEN_NO_MEMORY and what was prepared before stays. */
+static inline int sframe_gen_backtrace_prepare(void) {
+  static sframe_gen_translated_sections *sections;
+  if (sections == NULL && sframe_gen_translated_sections_new(NULL, &sections) != SFRAME_GEN_OK)
+    return SFRAME_GEN_NO_MEMORY;
+  return sframe_unwind_backtrace_prepare_with(sframe_gen_translated_sections_provide, sections,
+                                              SFRAME_UNWIND_PROVIDE_MISSING) == 0
+             ? SFRAME_GEN_OK
+             : SFRAME_GEN_NO_MEMORY;
+}
+
 /* A decoded section. It does not refer to the bytes that it was made from, and threads may share it. */
 typedef struct sframe_gen_section sframe_gen_section;
 

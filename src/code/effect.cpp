@@ -191,6 +191,14 @@ class Execution {
     return Refusal::None;
   }
 
+  /// What a frame has left below SP, another one does not find there: its memory is new.
+  void lower_stack_pointer(const Value& value) {
+    const Value before = state_[rsp];
+    if (value.kind == before.kind && value.count == before.count && value.number < before.number)
+      state_.forget_saved_below_stack_pointer();
+    state_.set(rsp, value);
+  }
+
   Refusal move_stack_pointer(const Value& value) {
     if (conditions::switches_stacks(instruction_, value)) return Refusal::OtherStack;
     if (is_on_stack(value)) {
@@ -198,7 +206,7 @@ class Execution {
       if (instruction_.operation == Operation::Move ||
           (instruction_.operation == Operation::LoadAddress && !counts_from_itself))
         state_.trusts_callee = false;
-      state_.set(rsp, value);
+      lower_stack_pointer(value);
       return Refusal::None;
     }
     state_.drop_below_stack_pointer();
@@ -323,7 +331,7 @@ class Execution {
       state_.forget_bounds();
       return Refusal::None;
     }
-    state_.set(rsp, moved_by(state_[rsp], -8));
+    lower_stack_pointer(moved_by(state_[rsp], -8));
     state_.store(state_[rsp], 64, value);
     return Refusal::None;
   }

@@ -29,6 +29,8 @@ class EndsOfFunctions {
       if (function.jumps_inside_another && !standing_[i].is_sure_start) refuse(function, Refusal::FlowsIntoFunction);
       if (standing_[i].is_entry_point && !standing_[i].is_described) refuse(function, Refusal::EntryPoint);
       if (function.refusal != Refusal::None) continue;
+      // A label in an interpreter may end with a call that does not return, and what follows is a function.
+      if (function.is_taken_only && !function.has_own_end) continue;
       for (const std::uint64_t tail : function.tails) jumps_to_[tail].push_back(i);
       if (function.has_return || (standing_[i].is_described && has_other_end(i))) add_proved(i);
     }

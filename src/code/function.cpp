@@ -186,7 +186,8 @@ class PathFollower {
   }
 
   void forget_ends() {
-    proof_.has_return = proof_.has_indirect_tail = proof_.has_imported_tail = proof_.has_endless_end = false;
+    proof_.has_return = proof_.has_sure_return = proof_.has_own_end = false;
+    proof_.has_indirect_tail = proof_.has_imported_tail = proof_.has_endless_end = false;
     proof_.effect.keeps_frame_pointer = true;
     tails_.clear();
   }
@@ -210,9 +211,14 @@ class PathFollower {
   /// A path comes to `pc` from the instruction at `from`.
   void enter(std::uint64_t pc, const State& state, std::uint64_t from, bool may_probe = false) {
     if (is_shown_) return;
+    const bool is_doubted = may_begin_another(pc, state, from);
+    if (is_doubted && state.after_call == 0 && !is_reaching_) program_.is_label_after_all(pc);
+    if (is_doubted && paths_.is_endless(from)) return;
     if (is_final_) return ways_out_.add_edge(walked_, from, pc);
     if (paths_.contains(pc) && !spend(1 + state.slots().size() / slots_per_step, pc)) return;
-    switch (paths_.arrive(pc, state, from, may_probe)) {
+    State arriving = state;
+    if (is_doubted && state.after_call == 0) arriving.after_call = from;
+    switch (paths_.arrive(pc, arriving, from, may_probe)) {
       case Paths::Arrival::Known:
         break;
       case Paths::Arrival::New:
@@ -228,6 +234,15 @@ class PathFollower {
       case Paths::Arrival::TooMany:
         return refuse(Refusal::TooMuchCode, pc);
     }
+  }
+
+  /// Whether a path comes with a frame to an address that data or another function has: a function may begin there,
+  /// which the path only seems to reach. A table of jumps knows where it leads.
+  bool may_begin_another(std::uint64_t pc, const State& state, std::uint64_t from) {
+    if (own_cfi_ != nullptr || from == 0 || pc == proof_.start || !program_.marks().is_taken(pc)) return false;
+    const Instruction& before = listing_.at(from).instruction;
+    const bool is_by_table = before.operation == Operation::Jump && !before.is_direct;
+    return !is_by_table && !conditions::is_as_at_entry(state);
   }
 
   /// A direct jump, or a fall into other code.
@@ -267,6 +282,7 @@ class PathFollower {
 
   void leave(std::uint64_t pc, const State& state) {
     if (is_final_ && !is_shown_) ways_out_.add_end(walked_, pc);
+    proof_.has_own_end = proof_.has_own_end || !state.may_be_another;
     if (conditions::frame_pointer_is_callers(state)) return;
     proof_.effect.keeps_frame_pointer = false;
     if (is_final_) loses_frame_pointer_ = true;
@@ -284,8 +300,11 @@ class PathFollower {
     for (std::uint64_t pc = begin;;) {
       if (pc != begin && paths_.contains(pc)) return enter(pc, state, before);
       if (pc != begin && borders_.ends_at(pc)) return fall_out(pc, state, before);
-      // 8: the call before does not return: what follows is a part of another function.
-      if (state.after_call != 0 && program_.is_anothers_label(pc, state[rsp])) return;
+      if (pc != begin && may_begin_another(pc, state, before)) return enter(pc, state, before);
+      // 8: the call before does not return: what follows is a part of another function. But within this one, and where
+      // a refused function may go, it is the other function whose jump may be none.
+      const bool may_be_anothers = state.after_call != 0 && !is_reaching_ && !proof_.own.contains(pc);
+      if (may_be_anothers && program_.is_anothers_label(pc, state[rsp])) return;
       if (!spend(1, pc)) return;
       Listing::Line& line = listing_.at(pc);
       if (line.instruction.size == 0)
@@ -300,6 +319,8 @@ class PathFollower {
       bool goes_on = step(instruction, pc, next, state);
       if (is_shown_) visit_(step_of(pc, instruction, goes_on, *shown), *shown);
       if (state[rsp].is(Value::Kind::Cfa) && state[rsp].number > -8) pops_return_address_ = true;
+      if (overwrites_frame_pointer(instruction) && state.after_call == 0 && !keeps_frame_pointer(state))
+        forgets_frame_pointer_ = true;
       if (is_reaching_ && is_lost_ && may_go_on(instruction)) {
         state = State();
         goes_on = true;
@@ -308,6 +329,21 @@ class PathFollower {
       before = pc;
       pc = next;
     }
+  }
+
+  /// Whether FP gets a value that is not loaded: what longjmp loads may be the caller's.
+  static bool overwrites_frame_pointer(const Instruction& instruction) {
+    const bool loads =
+        instruction.operation == Operation::Pop ||
+        (instruction.operation == Operation::Move && instruction.operands[1].kind == Operand::Kind::Memory);
+    return (instruction.written >> rbp & 1U) != 0 && !loads;
+  }
+
+  /// Whether the caller's FP is anywhere, so that a return can have it.
+  static bool keeps_frame_pointer(const State& state) {
+    for (RegisterNumber reg = 0; reg < register_count; ++reg)
+      if (is_callers_frame_pointer(state[reg])) return true;
+    return std::ranges::any_of(state.slots(), [](const Slot& slot) { return is_callers_frame_pointer(slot.value); });
   }
 
   void fall_out(std::uint64_t pc, const State& state, std::uint64_t before) {
@@ -426,6 +462,7 @@ class PathFollower {
     if (instruction.operands[0].kind == Operand::Kind::Immediate) return refuse(Refusal::CalleePops, pc);
     leave(pc, state);
     proof_.has_return = true;
+    proof_.has_sure_return = proof_.has_sure_return || state.after_call == 0;
   }
 
   void branch(const Instruction& instruction, std::uint64_t pc, State& state) {
@@ -532,6 +569,7 @@ class PathFollower {
     }
     apply_call(callee, pc, state);
     if (!known.is_sure_to_return) state.after_call = pc;
+    if (!known.is_sure_to_return && conditions::stack_pointer_is_as_at_entry(state)) state.may_be_another = true;
     if (is_final_ && !is_shown_ && !known.is_sure_to_return) calls_.push_back({pc, next});
     return !is_left_by_cfi(pc, next, state) &&
            (known.is_sure_to_return || !borders_.may_begin_after_call(next, known.returns_twice));
@@ -634,6 +672,8 @@ class PathFollower {
       refuse(Refusal::ConflictingPaths, proof_.disagreements.front().pcs.begin);
     CalleeEffect& effect = proof_.effect;
     effect.is_known = proof_.refusal == Refusal::None;
+    // Its returns were perhaps not seen.
+    if (!effect.is_known && forgets_frame_pointer_ && is_undescribed()) effect.keeps_frame_pointer = false;
     switch (proof_.refusal) {
       case Refusal::None: {
         const auto returns = [&](std::uint64_t tail) { return program_.effect_of(tail).returns; };
@@ -690,6 +730,7 @@ class PathFollower {
   bool is_lost_ = false;            ///< in reach(): what the last instruction has made of the state is not known
   bool has_blamed_return_ = false;  ///< a return not as at the entry, where a call was found not to return
   bool loses_frame_pointer_ = false;
+  bool forgets_frame_pointer_ = false;     ///< the caller's FP was nowhere
   std::uint64_t other_convention_at_ = 0;  ///< the first instruction that takes an address from a caller's register
   bool pops_return_address_ = false;       ///< SP has been above it
 };

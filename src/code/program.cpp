@@ -207,7 +207,7 @@ bool Program::is_sure_to_return(std::uint64_t target) const {
   const auto found = starts_.find(target);
   if (found == starts_.end()) return false;
   const FunctionProof& function = functions_[found->second];
-  return function.refusal == Refusal::None && function.has_return && !function.has_endless_end;
+  return function.refusal == Refusal::None && function.has_sure_return && !function.has_endless_end;
 }
 
 void Program::add_tail(std::uint64_t target) {
@@ -361,8 +361,11 @@ void Program::prove_again(const Progress& progress) {
       const bool had_no_end = !function.unbounded_tables.empty() || described(function.start) == nullptr;
       const bool had_too_much =
           round == 1 && (function.has_split_parts || (had_no_end && function.refusal != Refusal::None));
+      // Callees that are known by now may be sure to return.
+      const bool may_have_own_end =
+          function.is_taken_only && !function.has_own_end && function.refusal == Refusal::None;
       const auto is_changed = [&](std::uint64_t target) { return changed.contains(target); };
-      if (had_too_much || std::ranges::any_of(function.callees, is_changed) ||
+      if (had_too_much || may_have_own_end || std::ranges::any_of(function.callees, is_changed) ||
           std::ranges::any_of(function.tails, is_changed))
         prove_at(i);
     }

@@ -38,6 +38,8 @@ struct FunctionProof {
   std::uint64_t refused_at = 0;  ///< the PC of the instruction
   CalleeEffect effect;           ///< on callers
   bool has_return = false;       ///< as at the entry
+  bool has_sure_return = false;  ///< and no call on the way there may be one that does not return
+  bool has_own_end = false;      ///< a return or a last jump, where State::may_be_another is false
   bool has_indirect_tail = false;
   bool has_imported_tail = false;               ///< it ends by jumping to a function of another file
   bool has_endless_end = false;                 ///< a path ends where the program ends, or by longjmp

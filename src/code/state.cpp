@@ -109,6 +109,15 @@ void State::drop_below_stack_pointer() {
   std::erase_if(slots_, [&](const Slot& slot) { return slot.base == base && slot.offset < pointer.number; });
 }
 
+void State::forget_saved_below_stack_pointer() {
+  const Value& pointer = registers_[rsp];
+  if (!is_on_stack(pointer)) return;
+  const std::uint32_t base = base_of(pointer);
+  std::erase_if(slots_, [&](const Slot& slot) {
+    return slot.base == base && slot.offset < pointer.number && slot.value != return_address;
+  });
+}
+
 void State::drop_aligned_slots() {
   std::erase_if(slots_, [](const Slot& slot) { return slot.base != 0; });
 }
@@ -157,6 +166,10 @@ State::Join State::join(const State& other, bool may_probe) {
   }
   if (other.after_call == 0 && after_call != 0) {
     after_call = 0;
+    changed = true;
+  }
+  if (!other.may_be_another && may_be_another) {
+    may_be_another = false;
     changed = true;
   }
   return changed ? Join::Changed : Join::Same;

@@ -70,6 +70,8 @@ class State {
   void forget_bounds();
   /// Forgets what a call may overwrite: below SP.
   void drop_below_stack_pointer();
+  /// The same where a frame goes on to grow there: but for the return address, which its own call has put there.
+  void forget_saved_below_stack_pointer();
   /// Forgets slots that count from an aligned SP.
   void drop_aligned_slots();
 
@@ -89,7 +91,11 @@ class State {
   /// SP is known only if a callee, whose code is not known, has kept it.
   bool trusts_callee = false;
   /// The last call on the way here, if no path without a call leads here; else 0. It may be one that does not return.
+  /// The same of an instruction that goes on to where another function may begin.
   std::uint64_t after_call = 0;
+  /// Each path here has passed such a call while SP was as at the entry: what follows may be a whole function, which
+  /// would do the same with the stack.
+  bool may_be_another = false;
 
  private:
   bool may_hit(const Slot& slot, std::uint32_t base, std::int64_t begin, std::int64_t size) const;

@@ -22,7 +22,6 @@ namespace {
 class SharedCode {
  public:
   SharedCode(Program& program, std::size_t functions, std::vector<Lack>& lacking) {
-    std::vector<Range> instructions;
     for (std::size_t i = 0; i < functions; ++i) {
       const FunctionProof proof = program.functions()[i];
       if (!may_share(program, proof)) continue;
@@ -30,23 +29,46 @@ class SharedCode {
       // Code that CFI describes gets no such rows.
       std::erase_if(reach.instructions, [&](const Range& one) { return program.described(one.begin) != nullptr; });
       for (const Range& one : reach.instructions) lacking.push_back({one.begin, one.end, name_of(proof.refusal)});
-      std::ranges::move(reach.instructions, std::back_inserter(instructions));
+      std::ranges::move(reach.instructions, std::back_inserter(instructions_));
       for (const auto& [begin, rules] : reach.blocks) {
-        const auto [block, is_new] = blocks_.try_emplace(begin, rules);
-        if (block->second != rules || proof.begins_without_frame_pointer) block->second.reset();
+        Block& block = blocks_.try_emplace(begin, Block{rules, 0}).first->second;
+        if (block.rules != rules || proof.begins_without_frame_pointer) block.rules.reset();
+        ++block.functions;
       }
     }
-    instructions_ = RangeSet(std::move(instructions));
+    std::ranges::sort(instructions_, {}, &Range::begin);
   }
 
   /// Whether a proved function has other rules at `pcs`. `follows`: directly after code where it has not.
   bool differs(const Range& pcs, const State& state, bool follows) const {
-    if (const auto block = blocks_.find(pcs.begin); block != blocks_.end())
-      return !block->second || block->second != rules_of(state);
-    return !follows && instructions_.overlaps(pcs);
+    const auto block = blocks_.find(pcs.begin);
+    const bool is_block = block != blocks_.end();
+    if (is_block && (!block->second.rules || block->second.rules != rules_of(state))) return true;
+    return !follows && is_passed(pcs, is_block ? block->second.functions : 0);
   }
 
  private:
+  struct Block {
+    std::optional<cfi::Rules> rules;  ///< none: functions come there with different ones
+    std::size_t functions = 0;        ///< that have a block there
+  };
+
+  /// Whether more functions than those whose blocks begin at `pcs` come there, from the instruction before, or to the
+  /// midst of an instruction.
+  bool is_passed(const Range& pcs, std::size_t beginning) const {
+    constexpr std::uint64_t longest = 15;
+    std::size_t passing = 0;
+    auto one = std::ranges::lower_bound(instructions_, pcs.begin - std::min(pcs.begin, longest), {}, &Range::begin);
+    for (; one != instructions_.end() && one->begin < pcs.end; ++one) {
+      if (one->begin == pcs.begin) {
+        ++passing;
+      } else if (pcs.begin < one->end) {
+        return true;
+      }
+    }
+    return passing > beginning;
+  }
+
   static bool may_share(Program& program, const FunctionProof& proof) {
     if (proof.refusal == Refusal::None) return false;
     // Only where CFI describes code are all paths followed before these reasons are known, and none goes on without
@@ -57,8 +79,8 @@ class SharedCode {
     return !(proof.is_taken_only && program.marks().is_label(proof.start));
   }
 
-  SeededMap<std::uint64_t, std::optional<cfi::Rules>> blocks_;
-  RangeSet instructions_;
+  SeededMap<std::uint64_t, Block> blocks_;
+  std::vector<Range> instructions_;  ///< ascending; once for each function
 };
 
 /// The rows of one function, whose steps come by ascending PC.
@@ -72,6 +94,7 @@ class PieceBuilder {
     const Range pcs{step.pc, step.pc + step.instruction.size};
     if (program_.described(step.pc) != nullptr || kept_out_.overlaps(pcs)) return;
     const bool is_call = step.instruction.operation == Operation::Call;
+    const bool is_after_call = std::exchange(last_is_call_, is_call);
     const auto rules = rules_of(state, is_call);
     const bool follows = std::exchange(last_end_, pcs.end) == pcs.begin;
     differs_ = (follows && differs_) || shared_.differs(pcs, state, follows);
@@ -82,7 +105,7 @@ class PieceBuilder {
                                                          : "";
     if (!lack.empty()) return add_lack(pcs, lack);
     const cfi::RuleId rule = rules_.intern(*rules);
-    if (pieces_.empty() || !goes_on(pieces_.back(), pcs)) pieces_.push_back({pcs.begin, 0, false, {}});
+    if (pieces_.empty() || !goes_on(pieces_.back(), pcs, is_after_call)) pieces_.push_back({pcs.begin, 0, false, {}});
     cfi::Function& piece = pieces_.back();
     if (piece.rows.empty() || piece.rows.back().rule != rule)
       piece.rows.push_back({static_cast<std::uint32_t>(pcs.begin - piece.start), rule});
@@ -103,19 +126,23 @@ class PieceBuilder {
     }
   }
 
-  bool goes_on(const cfi::Function& piece, const Range& pcs) const {
-    return piece.end() <= pcs.begin && pcs.end - piece.start <= UINT32_MAX && is_padding({piece.end(), pcs.begin});
+  bool goes_on(const cfi::Function& piece, const Range& pcs, bool is_after_call) const {
+    return piece.end() <= pcs.begin && pcs.end - piece.start <= UINT32_MAX &&
+           is_padding({piece.end(), pcs.begin}, is_after_call);
   }
 
-  /// Instructions that do nothing, and those that end a program: what follows `int3` would go on with its state.
-  bool is_padding(const Range& gap) const {
+  /// Instructions that do nothing, and those that end a program: `int3`, and `ud2` after a call that does not return.
+  /// LLVM jumps to other ones, which have the state of those jumps.
+  bool is_padding(const Range& gap, bool is_after_call) const {
     if (kept_out_.overlaps(gap)) return false;
     for (std::uint64_t pc = gap.begin; pc < gap.end;) {
       if (program_.is_start(pc) || program_.described(pc) != nullptr) return false;
       const auto bytes = elf::loaded_bytes_from(program_.image(), pc);
       const Instruction instruction =
           program_.decoder().decode(bytes.first(std::min<std::uint64_t>(bytes.size(), gap.end - pc)), pc);
-      const bool does_nothing = instruction.operation == Operation::Nothing || instruction.operation == Operation::Trap;
+      const bool is_no_target = instruction.size == 1 || is_after_call;
+      const bool does_nothing =
+          instruction.operation == Operation::Nothing || (instruction.operation == Operation::Trap && is_no_target);
       if (instruction.size == 0 || !does_nothing) return false;
       pc += instruction.size;
     }
@@ -125,6 +152,7 @@ class PieceBuilder {
   Program& program_;
   const SharedCode& shared_;
   std::uint64_t last_end_ = 0;
+  bool last_is_call_ = false;
   bool differs_ = false;  ///< the last step's rules, from those of a refused function
   const RangeSet& kept_out_;
   cfi::RuleTable& rules_;

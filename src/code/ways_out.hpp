@@ -9,7 +9,7 @@
 
 namespace sframe_gen::code {
 
-/// Which code behind calls leads out of its function as a caller expects it: to a return or a last jump as at the
+/// Which code after calls leads out of its function as a caller expects it: to a return or a last jump as at the
 /// entry, or to where a path without a call leads.
 ///
 /// Only then is it sure to be the function's. A call may be one that does not return, and what follows it, code of

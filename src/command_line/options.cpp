@@ -73,15 +73,21 @@ std::size_t distance(std::string_view one, std::string_view other) {
   return row.back();
 }
 
-[[noreturn]] void fail_unknown(std::span<const Option> table, std::string word) {
+[[noreturn]] void fail_unknown(std::span<const Option> table, std::string word, std::span<const Hint> hints) {
   word.resize(std::min(word.size(), word.find('=')));
+  // Of a cluster, the letter that is none of the table's.
+  const auto is_known = [&](char letter) { return std::ranges::find(table, letter, &Option::letter) != table.end(); };
+  if (word.size() > 2 && !word.starts_with("--"))
+    word = {'-', *std::find_if_not(std::next(word.begin()), std::prev(word.end()), is_known)};
+  if (const auto hint = std::ranges::find(hints, word, &Hint::option); hint != hints.end())
+    throw UsageError(word + " is not an option here (" + std::string(hint->instead) + ")");
   std::vector<std::string> names;
   for (const Option& option : table) names.push_back("--" + std::string(option.name));
   throw UsageError("unknown option '" + printable(word) + "'" +
                    (word.starts_with("--") ? suggestion_for(word, names) : ""));
 }
 
-po::variables_map parse(std::span<const Option> table, const Words& words) {
+po::variables_map parse(std::span<const Option> table, const Words& words, std::span<const Hint> hints) {
   po::options_description options = describe(table, words);
   options.add_options()(positional, po::value<Words>());
   po::positional_options_description files;
@@ -96,7 +102,7 @@ po::variables_map parse(std::span<const Option> table, const Words& words) {
                   .run(),
               values);
   } catch (const po::unknown_option& error) {
-    fail_unknown(table, error.get_option_name());
+    fail_unknown(table, error.get_option_name(), hints);
   } catch (const po::multiple_occurrences& error) {
     throw UsageError(error.get_option_name() + " cannot be given twice");
   } catch (const po::invalid_command_line_syntax& error) {
@@ -136,8 +142,10 @@ std::string usage_of(const Option& option) {
 
 }  // namespace
 
-Given::Given(std::span<const Option> table, int argument_count, const char* const* arguments) : table_(table) {
-  const po::variables_map values = parse(table, with_arguments(table, argument_count, arguments));
+Given::Given(std::span<const Option> table, int argument_count, const char* const* arguments,
+             std::span<const Hint> hints)
+    : table_(table) {
+  const po::variables_map values = parse(table, with_arguments(table, argument_count, arguments), hints);
   for (const Option& option : table) {
     const auto value = values.find(std::string(option.name));
     if (value == values.end() || value->second.empty()) continue;

@@ -60,11 +60,19 @@ struct Option {
   std::string_view help;  ///< a few words, for --help and completions
 };
 
+/// An option of another program that people type from habit, and what to do instead.
+struct Hint {
+  std::string_view option;  ///< with its hyphens: "-z", "--stdio"
+  std::string_view instead;
+};
+
 /// The options and files of a command line as the user typed them. The table has each option; nothing else is checked.
 class Given {
  public:
-  /// Throws UsageError. An option may not be given twice unless it repeats, nor shortened.
-  Given(std::span<const Option> table, int argument_count, const char* const* arguments);
+  /// Throws UsageError. An option may not be given twice unless it repeats, nor shortened. `hints`: for options that
+  /// the table does not have.
+  Given(std::span<const Option> table, int argument_count, const char* const* arguments,
+        std::span<const Hint> hints = {});
 
   bool has(std::string_view option) const { return values_.contains(option); }
   std::optional<std::string> value_of(std::string_view option) const;

@@ -28,7 +28,7 @@ std::int64_t now_ms() {
 
 }  // namespace
 
-int run_program(const char* program, const std::function<int()>& run) noexcept {
+int run_program(const char* program, const std::function<int()>& run, const char* command) noexcept {
   try {
     keep_workers_beside_caller();
     const int status = run();
@@ -36,7 +36,7 @@ int run_program(const char* program, const std::function<int()>& run) noexcept {
     if (std::cout) return status;
     std::cerr << program << ": error: cannot write to standard output\n";
   } catch (const UsageError& error) {
-    std::cerr << program << ": error: " << error.what() << "\nTry '" << program << " --help'.\n";
+    std::cerr << program << ": error: " << error.what() << "\nTry '" << program << command << " --help'.\n";
     return 2;
   } catch (const std::bad_alloc&) {
     // Memory may have run out while std::cerr was made.

@@ -11,8 +11,9 @@
 namespace sframe_gen::command_line {
 
 /// Calls `run`, whose result is the exit status, as the whole of main(). An exception becomes a line of standard error
-/// and status 2 (UsageError) or 1; so does standard output that cannot be written.
-int run_program(const char* program, const std::function<int()>& run) noexcept;
+/// and status 2 (UsageError) or 1; so does standard output that cannot be written. `command`: whose help is named after
+/// a wrong command line, such as " record"; empty: the program's own.
+int run_program(const char* program, const std::function<int()>& run, const char* command = "") noexcept;
 
 /// How far the work on several files is.
 struct FilesDone {

@@ -1,6 +1,7 @@
 #include "dwarf/calls.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "dwarf/constants.hpp"
@@ -14,6 +15,8 @@ namespace {
 constexpr std::size_t most_nesting = 4096;
 /// Calls in calls: compilers inline tens.
 constexpr std::uint32_t most_inlined = 256;
+/// Bytes of a name that is put together with others. Those of a damaged file may share bytes.
+constexpr std::size_t longest_part = 4096;
 
 std::uint32_t in_32_bits(std::uint64_t number) {
   return number > 0xffffffff ? 0 : static_cast<std::uint32_t>(number);
@@ -24,6 +27,7 @@ std::uint32_t in_32_bits(std::uint64_t number) {
 /// An entry whose children are read.
 struct Calls::Open {
   Call call;
+  std::uint16_t tag = 0;
   std::uint32_t number = Call::none;  ///< of the call, if it is kept
   std::uint32_t depth = 0;            ///< of inlined calls
   bool is_call = false;
@@ -45,8 +49,11 @@ class Calls::Walk {
       const bool is_call = abbreviation->tag == tag::subprogram || abbreviation->tag == tag::inlined_subroutine;
       if (is_call || !abbreviation->is_fixed) work_.take(abbreviation->spec_count);
       Open entry;
+      entry.tag = abbreviation->tag;
+      entry.call.entry = offset;
+      if (entry.tag == tag::subprogram) find_class(offset);
       if (is_call) {
-        read_call(*abbreviation, offset, entry);
+        read_call(*abbreviation, entry);
       } else {
         reader_.skip(*abbreviation);
       }
@@ -58,9 +65,30 @@ class Calls::Walk {
   }
 
  private:
-  void read_call(const Abbreviation& abbreviation, std::uint64_t offset, Open& entry) {
+  /// Remembers the class that the function at `offset` is a member of, if a function has that class.
+  void find_class(std::uint64_t offset) {
+    const auto is_class = [](const Open& entry) {
+      return entry.tag == tag::structure_type || entry.tag == tag::class_type;
+    };
+    if (open_.empty() || !is_class(open_.back())) return;
+    // A damaged unit may have an entry for each byte.
+    constexpr std::uint64_t least_size = 16;
+    if (calls_->in_classes_.size() >= (unit_->end - unit_->first_entry) / least_size) return;
+    constexpr std::size_t most_blocks = 16;
+    const std::size_t last = open_.size() - 1;
+    for (std::size_t i = last; i-- > last - std::min(last, most_blocks);) {
+      if (open_[i].tag == tag::lexical_block) continue;
+      if (open_[i].tag != tag::subprogram) return;
+      const InClass place{open_.back().call.entry, open_[i].call.entry};
+      calls_->in_classes_.emplace(offset, place);
+      std::vector<std::uint64_t>& classes = calls_->classes_[place.function];
+      if (classes.empty() || classes.back() != place.class_entry) classes.push_back(place.class_entry);
+      return;
+    }
+  }
+
+  void read_call(const Abbreviation& abbreviation, Open& entry) {
     entry.is_call = true;
-    entry.call.entry = offset;
     entry.call.is_inlined = abbreviation.tag == tag::inlined_subroutine;
     AttributeValue low, high, ranges;
     reader_.read(abbreviation, [&](std::uint16_t attribute, const AttributeValue& value) {
@@ -124,17 +152,57 @@ Call* Calls::innermost_at(std::uint64_t address) {
 std::string_view Calls::name_of(Call& call) {
   if (std::exchange(call.has_name, true)) return call.name;
   try {
-    call.name = function_name(*unit_, call.entry);
+    const FunctionName name = function_name(*unit_, call.entry);
+    call.name = name.text;
+    const auto place = name.place.unit == unit_ ? in_classes_.find(name.place.offset) : in_classes_.end();
+    if (!name.is_linkage_name && place != in_classes_.end()) name_by_class(call, place->second);
   } catch (const MalformedInput&) {
     // It stays without one.
   }
   return call.name;
 }
 
+/// Compilers give a lambda no linkage name where it is inlined, so all of them would be "operator()".
+void Calls::name_by_class(Call& call, const InClass& place) {
+  constexpr unsigned most_nested = 8;
+  const auto is_short = [](std::string_view name) { return !name.empty() && name.size() <= longest_part; };
+  if (!is_short(call.name)) return;
+  std::string inside = class_name(place) + "::" + std::string(call.name);
+  FunctionName function = function_name(*unit_, place.function);
+  auto outer = in_classes_.find(place.function);
+  for (unsigned i = 0; i < most_nested && !function.is_linkage_name && outer != in_classes_.end(); ++i) {
+    if (!is_short(function.text)) return;
+    inside.insert(0, class_name(outer->second) + "::" + std::string(function.text) + "::");
+    function = function_name(*unit_, outer->second.function);
+    outer = in_classes_.find(outer->second.function);
+  }
+  if (!is_short(function.text)) return;
+  call.name = keep(std::move(inside));
+  around_.emplace(call.entry, keep(std::string(function.text)));
+}
+
+/// "{lambda#2}" of the second class without a name in its function.
+std::string Calls::class_name(const InClass& place) {
+  const auto known = class_names_.find(place.class_entry);
+  if (known != class_names_.end()) return known->second;
+  unsigned lambdas = 0;
+  for (const std::uint64_t entry : classes_[place.function]) {
+    constexpr std::size_t longest_class = 128;  // all of a function are kept
+    const std::string_view name = function_name(*unit_, entry).text.substr(0, longest_class);
+    const bool has_none = name.empty() || name.starts_with('<');
+    class_names_.emplace(entry, has_none ? "{lambda#" + std::to_string(++lambdas) + "}" : std::string(name));
+  }
+  return class_names_[place.class_entry];
+}
+
+std::string_view Calls::around(const Call& call) const {
+  const auto found = around_.find(call.entry);
+  return found == around_.end() ? std::string_view{} : found->second;
+}
+
 void Calls::keep_names() {
   for (Call& call : calls_) {
-    const std::string_view name = name_of(call);
-    call.name = *kept_names_.emplace(name).first;
+    call.name = keep(std::string(name_of(call)));
   }
 }
 

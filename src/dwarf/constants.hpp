@@ -7,7 +7,8 @@
 namespace sframe_gen::dwarf {
 
 namespace tag {
-inline constexpr std::uint16_t compile_unit = 0x11, inlined_subroutine = 0x1d, subprogram = 0x2e, skeleton_unit = 0x4a;
+inline constexpr std::uint16_t class_type = 0x02, lexical_block = 0x0b, compile_unit = 0x11, structure_type = 0x13,
+                               inlined_subroutine = 0x1d, subprogram = 0x2e, skeleton_unit = 0x4a;
 }
 
 namespace attribute {

@@ -55,11 +55,11 @@ EntryPlace place_of(const Unit& unit, const AttributeValue& reference) {
   }
 }
 
-std::string_view function_name(const Unit& unit, std::uint64_t offset) {
+FunctionName function_name(const Unit& unit, std::uint64_t offset) {
   // A call leads to what it calls, which leads to its declaration: three, or one more each time that LTO copies one.
   constexpr unsigned most_entries = 16;
   std::vector<EntryPlace> left{{&unit, offset}};
-  std::string_view name;
+  FunctionName name;
   for (unsigned i = 0; i < most_entries && !left.empty(); ++i) {
     const EntryPlace place = left.back();
     left.pop_back();
@@ -75,9 +75,9 @@ std::string_view function_name(const Unit& unit, std::uint64_t offset) {
     });
     if (linkage.is_present()) {
       const std::string_view text = place.unit->file->text_of(*place.unit, linkage);
-      if (!text.empty()) return text;
+      if (!text.empty()) return {text, place, true};
     }
-    if (name.empty() && plain.is_present()) name = place.unit->file->text_of(*place.unit, plain);
+    if (name.text.empty() && plain.is_present()) name = {place.unit->file->text_of(*place.unit, plain), place};
     for (const AttributeValue& reference : {origin, specification}) {
       const EntryPlace next = reference.is_present() ? place_of(*place.unit, reference) : EntryPlace{};
       if (next.unit != nullptr) left.push_back(next);

@@ -44,6 +44,11 @@ struct EntryPlace {
 EntryPlace place_of(const Unit& unit, const AttributeValue& reference);
 
 /// The name of a function: its linkage name, or else its name, wherever the entries that it comes from have them.
-std::string_view function_name(const Unit& unit, std::uint64_t offset);
+struct FunctionName {
+  std::string_view text;  ///< empty: it has none
+  EntryPlace place;       ///< the entry that has it
+  bool is_linkage_name = false;
+};
+FunctionName function_name(const Unit& unit, std::uint64_t offset);
 
 }  // namespace sframe_gen::dwarf

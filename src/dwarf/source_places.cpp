@@ -172,6 +172,7 @@ void SourcePlaces::State::add_frames(ReadUnit& unit, Call* innermost, const Line
   if (innermost == nullptr && row != nullptr) frames.push_back(place);
   for (Call* call = innermost; call != nullptr; call = unit.calls->parent_of(*call)) {
     place.function = unit.calls->name_of(*call);
+    place.around = unit.calls->around(*call);
     place.is_inlined = call->is_inlined;
     frames.push_back(place);
     place.file = unit.lines == nullptr ? std::string_view{} : unit.lines->path_of(call->call_file);

@@ -13,6 +13,7 @@ namespace sframe_gen::dwarf {
 /// A function, or an inlined call of one, and the place in its source code that is executed.
 struct SourceFrame {
   std::string_view function;  ///< the linkage name if there is one, not demangled; empty: it has no name
+  std::string_view around;    ///< the function that a lambda or a class is in, whose name goes before; empty: none
   std::string_view file;      ///< the path as debugging information has it; empty: unknown
   std::uint32_t line = 0;     ///< 0: unknown
   bool is_inlined = false;

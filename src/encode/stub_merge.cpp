@@ -190,7 +190,8 @@ void StubMerge::compare(const Function& function, const stubs::StubRun& run) {
       function.repeat_size == 0 && (run.repeat_size == cfi::plt_entry_size || run.rows.size() == 1);
   StubContradiction* open = nullptr;
   std::uint64_t row_end = begin, agreed_from = begin;
-  for (std::uint64_t pc = begin, next = begin; pc < end; pc = next) {
+  for (std::uint64_t next = begin; next < end;) {
+    const std::uint64_t pc = next;
     next = std::min({end, right.end_of_rules(pc), said.end_of_rules(pc)});
     if (pc >= row_end) {
       row_end = said.end_of_row(pc);

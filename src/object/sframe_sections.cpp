@@ -6,6 +6,7 @@
 #include "object/preconditions.hpp"
 #include "object/relocations.hpp"
 #include "sframe/format.hpp"
+#include "sframe/parser.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 
@@ -17,6 +18,28 @@ sframe::RemarkedSection decode_bytes(std::span<const std::byte> bytes, std::uint
                                      sframe::Family family, bool with_remarks) {
   if (with_remarks) return sframe::decode_with_remarks(bytes, address, origin, {}, family);
   return {sframe::decode(bytes, address, origin, {}, family), {}};
+}
+
+/// Relocations change the starts of functions and nothing else. GNU ld -r of binutils 2.44 and 2.40 leaves those of a
+/// second object where they would be if sections were put one after the other, which may be in rows.
+void check_relocations(const elf::Image& object, const elf::Section& section, std::span<const std::byte> bytes,
+                       const InputOrigin& origin) {
+  sframe::Header header;
+  const auto stop = [](const sframe::Fault&) { return false; };
+  // decode() reports what is wrong with the header.
+  if (!read_header(bytes, section.header.sh_addr, sframe::Family::SFrame, stop, header)) return;
+  const std::uint16_t machine = elf::machine_of(object).number;
+  const RelocationTables tables(object);
+  for (const std::uint32_t index : tables.for_section(section.index)) {
+    for_each_relocation(object, object.sections()[index], section.name, [&](const Relocation& relocation) {
+      const auto type = find_relocation_type(machine, relocation.type);
+      const std::uint64_t at = relocation.field_offset;
+      const bool is_start = at >= header.index_begin && at < header.index_end &&
+                            (at - header.index_begin) % header.version->descriptor_size == 0;
+      if (type && type->form != RelocationForm::Nothing && !is_start)
+        throw MalformedInput(origin, at, "a relocation is for this place, which is not a function's start");
+    });
+  }
 }
 
 /// Decodes an object's section as it would be after linking. Function starts that are not relative to their own field
@@ -33,6 +56,7 @@ sframe::RemarkedSection decode_object(const elf::Image& object, const elf::Secti
     throw Refused(object.name(), "relocation of type " + hex(unknown.type) + " for " + section.name + "+" +
                                      hex(unknown.field_offset) + ", whose meaning for it is not known");
   }
+  check_relocations(object, section, relocated.bytes, origin);
   return decode_bytes(relocated.bytes, section.header.sh_addr, origin, sframe::Family::SFrame, with_remarks);
 }
 

@@ -143,7 +143,7 @@ constexpr auto llvm_readelf_objections = joined(
     misreads(believes, RowBeyondFunction));
 
 // Readers that walk stacks, by their sources: Linux's unwinder for user stacks, which is not merged yet, glibc 2.42
-// and 2.43, DataDog's Java profiler from 1.45.0 to 1.49.0. All were run on sections like ours (docs/readers.md).
+// to 2.44, DataDog's Java profiler from 1.45.0 to 1.49.0. All were run on sections like ours (docs/readers.md).
 
 constexpr std::string_view only_version_2 = "supports only version 2";
 constexpr std::string_view drops_section = "drops the whole section when it comes there";
@@ -250,9 +250,10 @@ constexpr std::array known_readers{
     KnownReader{{"gnu-ld", "linker of binutils 2.46 and later: SFrame 3", by_linker(version_3)},
                 &readers::gnu_ld_rules},
     // No binutils before 2.46 wrote or supported rows without data words.
-    KnownReader{{"gnu-ld-2.45", "linker of binutils 2.45: SFrame 2 without rows for the outermost frame",
-                 by_linker(version_2_without_undefined)},
-                &readers::gnu_ld_2_45_rules},
+    KnownReader{
+        {"gnu-ld-2.45", "linker of binutils 2.45, for --check only: SFrame 2 without rows for the outermost frame",
+         OutputFormat{}},
+        &readers::gnu_ld_2_45_rules},
     KnownReader{
         {"gnu-ld-2.44", "linker of binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section",
          by_linker(version_2_44)},
@@ -317,7 +318,11 @@ const ReaderRules libsframe_2_44_rules{
 const ReaderRules libsframe_2_40_rules{
     .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_40};
 const ReaderRules gnu_ld_rules{.reads_objects = true, .objections = all_of_gnu_ld};
-const ReaderRules gnu_ld_2_45_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_45};
+// No suite of Debian has it, so it merged none of our sections. Of objects, --for=glibc writes what its source reads.
+const ReaderRules gnu_ld_2_45_rules{
+    .reads_objects = true,
+    .objections = all_of_gnu_ld_2_45,
+    .why_no_format = "could not be tested (for objects, --for=glibc writes what its source reads)"};
 const ReaderRules gnu_ld_2_44_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_44};
 const ReaderRules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_40};
 const ReaderRules mold_rules{.reads_objects = true, .objections = mold_objections};

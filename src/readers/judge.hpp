@@ -25,7 +25,7 @@ struct ReaderRules {
   bool reads_linked = false;
   bool reads_kernels = false;             ///< linked ones too; not those who walk the stacks of programs
   std::span<const Objection> objections;  ///< in the order in which it comes to them
-  std::string_view why_no_format{};       ///< no section can be made for it; mostly empty
+  std::string_view why_no_format{};       ///< no section is made for it; mostly empty
 };
 
 extern const ReaderRules kernel_rules, glibc_rules, java_profiler_rules, llvm_readelf_rules, mold_rules;

@@ -1,4 +1,5 @@
 #include <iostream>
+#include <string_view>
 
 #include "command_line/program.hpp"
 #include "trace/options.hpp"
@@ -28,5 +29,7 @@ int run_program(int argument_count, char** arguments) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  return sframe_gen::command_line::run_program("sframe-trace", [&] { return run_program(argument_count, arguments); });
+  const bool records = argument_count > 1 && std::string_view(arguments[1]) == "record";
+  return sframe_gen::command_line::run_program(
+      "sframe-trace", [&] { return run_program(argument_count, arguments); }, records ? " record" : "");
 }

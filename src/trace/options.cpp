@@ -1,15 +1,18 @@
 #include "trace/options.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <span>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 
 #include "support/text.hpp"
 #include "trace/files/output_file.hpp"
+#include "trace/typed_words.hpp"
 
 namespace sframe_gen::trace {
 
@@ -23,11 +26,17 @@ using command_line::text;
 
 constexpr std::string_view input = "Input", rows = "Rows", output = "Output";
 
+constexpr command_line::Argument top_order{
+    .kind = command_line::ArgumentKind::Choice, .name = "SHARE", .choices = top_orders};
+
 constexpr Option table[]{
     {"core", 0, input, file("FILE"), "show a crashed process, by its core file"},
+    {"program", 0, input, file("FILE"), "of a core file, use this file as the program"},
+    {"input", 'i', input, file("FILE"), "show this recording"},
     {"pid", 'p', input, text("PID"), "show this process; of a recording, only samples of these: 12,34"},
     {"tid", 0, input, text("TID"), "of a recording, show only samples of these threads: 12,34"},
     {"comm", 0, input, text("NAME"), "of a recording, show only threads with these names: bash,make"},
+    {"event", 0, input, text("EVENT"), "of a recording, show only samples of this event"},
     {"time", 0, input, text("BEGIN,END"), "of a recording, show only samples of this time, in seconds: 12.5,13"},
     {"root", 0, input, file("DIR"), "look in DIR for the files that a core file or recording names"},
     {"debuginfod", 0, input, flag, "fetch what a recording names and is not here from the servers of DEBUGINFOD_URLS"},
@@ -42,9 +51,14 @@ constexpr Option table[]{
     {"lines", 0, output, flag, "show the source line of each frame"},
     {"json", 0, output, flag, "print one JSON object for each stack"},
     {"top", 0, output, flag, "print how many samples of a recording have each function"},
+    {"sort", 0, output, top_order, "sort functions by total (default) or self"},
     {"limit", 0, output, text("N"), "print at most N functions (default: 50)"},
+    {"wide", 0, output, flag, "print whole names, also if a terminal is not as wide"},
     {"folded", 0, output, flag, "print a recording in folded format, for flame graphs"},
+    {"weigh", 0, output, flag, "in it, add up periods instead of samples"},
     {"flamegraph", 0, output, file("FILE"), "write a recording as a flame graph (SVG)"},
+    {"roots-below", 0, output, flag, "in it, draw callers under what they call"},
+    {"title", 0, output, text("TEXT"), "give it this title"},
     {"pprof", 0, output, file("FILE"), "write a recording as a profile for `go tool pprof`"},
     {"call-chains", 0, output, flag, "write a recording again, with call chains instead of stacks"},
     {"output", 'o', output, file("FILE"), "write that recording to FILE"},
@@ -52,7 +66,7 @@ constexpr Option table[]{
     {"frames", 0, output, text("N"), "print at most N frames of a stack (default: 1024)"},
     {"quiet", 'q', output, flag, "print no summary on standard error"},
     {"help", 'h', output, flag, "print this help and exit"},
-    {"version", 0, output, flag, "print the version and exit"},
+    {"version", 'V', output, flag, "print the version and exit"},
 };
 
 template <typename Number>
@@ -81,20 +95,33 @@ void read_source(const Given& given, TraceOptions& options) {
     options.process = *process;
     return;
   }
-  if (what.size() != 1)
-    throw UsageError(what.empty() ? "no process, command or recording given"
-                                  : "more than one process or recording (run sframe-trace for each)");
+  if (given.has("input")) {
+    if (!what.empty()) throw UsageError("--input and another input (give one of them)");
+    options.source = Source::Recording;
+    options.file = *given.value_of("input");
+    return;
+  }
+  if (what.empty()) throw UsageError("no process, command or recording given (perf.data, or a PID)");
+  // As gdb has it.
+  if (what.size() == 2 && is_core_file(what[1])) {
+    if (given.has("program")) throw UsageError("--program and another program (give one of them)");
+    options.source = Source::Core;
+    options.program = what[0];
+    options.file = what[1];
+    return;
+  }
+  refuse_command_of_perf(what[0]);
+  refuse_program(what[0]);
+  if (what.size() != 1) throw UsageError("more than one process or recording (run sframe-trace for each)");
   const auto process = number_above_0<int>(what[0]);
-  options.source = process ? Source::Process : Source::Recording;
+  options.source = process ? Source::Process : is_core_file(what[0]) ? Source::Core : Source::Recording;
   if (process) {
     options.process = *process;
   } else {
     options.file = what[0];
     // What begins with a digit was meant as a process more likely than as a file that is not there.
-    std::error_code none;
     const bool has_digit = !what[0].empty() && what[0].front() >= '0' && what[0].front() <= '9';
-    if (has_digit && !std::filesystem::exists(options.file, none))
-      throw UsageError(printable(what[0]) + ": not a process ID, and no such file");
+    if (has_digit && !is_here(what[0])) throw UsageError(printable(what[0]) + ": not a process ID, and no such file");
   }
 }
 
@@ -121,7 +148,7 @@ std::vector<int> read_numbers(const Given& given, const char* option) {
 
 void read_choice(const Given& given, TraceOptions& options) {
   if (options.source != Source::Recording) {
-    for (const char* option : {"pid", "tid", "comm", "time"})
+    for (const char* option : {"pid", "tid", "comm", "time", "event"})
       if (given.has(option) &&
           (options.source != Source::Process || !given.files().empty() || std::string_view(option) != "pid"))
         throw UsageError("--" + std::string(option) + " requires a recording");
@@ -132,6 +159,8 @@ void read_choice(const Given& given, TraceOptions& options) {
   choice.threads = read_numbers(given, "tid");
   if (given.has("comm")) choice.names = parts_of(*given.value_of("comm"));
   if (given.has("comm") && choice.names.empty()) throw UsageError("--comm requires a name");
+  choice.event = given.value_of("event").value_or("");
+  if (given.has("event") && choice.event.empty()) throw UsageError("--event requires a name");
   if (!given.has("time")) return;
   const auto range = read_time_range(*given.value_of("time"));
   if (!range)
@@ -160,12 +189,23 @@ void read_call_chains(const Given& given, TraceOptions& options) {
   if (stream_named(options.call_chains)) throw UsageError("a recording cannot be written to a stream (name a file)");
 }
 
-std::optional<std::size_t> read_limit(const Given& given) {
-  if (!given.has("limit")) return std::nullopt;
-  if (!given.has("top")) throw UsageError("--limit requires --top");
+/// Of the standard output, if it is a terminal; else 0.
+std::size_t columns_of_terminal() {
+  winsize size{};
+  const bool is_known = ::isatty(STDOUT_FILENO) != 0 &&
+                        ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  return is_known ? size.ws_col : 0;
+}
+
+void read_top(const Given& given, TraceOptions& options) {
+  for (const char* option : {"limit", "sort", "wide"})
+    if (given.has(option) && !given.has("top")) throw UsageError("--" + std::string(option) + " requires --top");
+  options.top.order = given.choice_of<TopOrder>("sort").value_or(options.top.order);
+  if (!given.has("wide")) options.top.columns = columns_of_terminal();
+  if (!given.has("limit")) return;
   const auto limit = number_above_0<std::size_t>(*given.value_of("limit"));
   if (!limit) throw UsageError("--limit requires a number above 0");
-  return limit;
+  options.top.most = *limit;
 }
 
 void read_output(const Given& given, TraceOptions& options) {
@@ -176,12 +216,14 @@ void read_output(const Given& given, TraceOptions& options) {
   for (const char* form : {"top", "folded", "flamegraph", "pprof"})
     if (given.has(form) && options.source != Source::Recording)
       throw UsageError("--" + std::string(form) + " requires a recording");
-  if (picture) options.flame_graph = *given.value_of("flamegraph");
+  read_picture(given, options);
   if (pprof) options.pprof = *given.value_of("pprof");
   if (json) options.form = OutputForm::Json;
   if (folded) options.form = OutputForm::Folded;
   if (top) options.form = OutputForm::Top;
-  options.most_functions = read_limit(given).value_or(options.most_functions);
+  read_top(given, options);
+  options.folds_periods = given.has("weigh");
+  if (options.folds_periods && !folded) throw UsageError("--weigh requires --folded");
   options.quiet = given.has("quiet");
   options.compare = given.has("compare");
   if (options.compare && (folded || picture || top || pprof))
@@ -210,16 +252,29 @@ void read_source_options(const Given& given, TraceOptions& options) {
 
 }  // namespace
 
+void read_picture(const Given& given, TraceOptions& options) {
+  for (const char* option : {"title", "roots-below"})
+    if (given.has(option) && !given.has("flamegraph"))
+      throw UsageError("--" + std::string(option) + " requires --flamegraph");
+  options.flame_graph = given.value_of("flamegraph").value_or("");
+  options.title = given.value_of("title").value_or("");
+  options.has_roots_below = given.has("roots-below");
+}
+
 TraceOptions read_options(int argument_count, const char* const* arguments) {
   const std::span all(arguments, static_cast<std::size_t>(argument_count));
   if (all.size() > 1 && std::string_view(all[1]) == "record")
     return read_record_options(argument_count - 1, arguments + 1);
+  if (all.size() > 1) refuse_command_of_perf(all[1]);
   const auto command = std::ranges::find(all, std::string_view("--"));
   if (std::find(all.begin(), command, std::string_view("--launch")) != command)
     throw UsageError("--launch: an option of sframe-gen (use sframe-trace -- COMMAND to trace a command)");
-  const Given given(table, static_cast<int>(command - all.begin()), arguments);
+  const Given given(table, static_cast<int>(command - all.begin()), arguments, reading_hints);
   TraceOptions options;
-  if (given.has("help")) return options;
+  if (given.has("help") || (given.files() == std::vector<std::string>{"help"} && !is_here("help"))) {
+    if (given.files() == std::vector<std::string>{"record"}) options.source = Source::RecordHelp;
+    return options;
+  }
   if (given.has("version")) {
     options.source = Source::Version;
     return options;
@@ -229,6 +284,10 @@ TraceOptions read_options(int argument_count, const char* const* arguments) {
     options.command.assign(std::next(command), all.end());
   }
   read_source(given, options);
+  if (given.has("program")) {
+    if (options.source != Source::Core) throw UsageError("--program requires a core file");
+    options.program = *given.value_of("program");
+  }
   if (given.has("root")) {
     if (options.source == Source::Process || options.source == Source::Command) {
       throw UsageError("--root requires a core file or recording");
@@ -252,9 +311,9 @@ std::string help_text() {
   std::ostringstream text;
   text << "Usage: sframe-trace [OPTION]... [-p] PID\n"
           "       sframe-trace [OPTION]... -- COMMAND [ARGUMENT]...\n"
-          "       sframe-trace [OPTION]... --core FILE\n"
+          "       sframe-trace [OPTION]... [PROGRAM] CORE\n"
           "       sframe-trace [OPTION]... RECORDING\n"
-          "       sframe-trace record [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+          "       sframe-trace record [OPTION]... [COMMAND [ARGUMENT]...]\n"
           "\n"
           "Print the stacks of a running process, of a command that a signal ends, of a core file, or of a recording "
           "of\n"
@@ -275,7 +334,7 @@ std::string help_text() {
           "Examples:\n"
           "  sframe-trace $(pidof -s bash)\n"
           "  sframe-trace -- ./program --its-option\n"
-          "  sframe-trace --core core --cache ~/.cache/sframe\n"
+          "  sframe-trace ./program core\n"
           "  sframe-trace --top --comm bash perf.data\n"
           "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --flamegraph out.svg perf.data\n";
   return text.str();

@@ -9,6 +9,7 @@
 
 #include "command_line/options.hpp"
 #include "trace/recorded/sample_choice.hpp"
+#include "trace/report/top_functions.hpp"
 #include "trace/walk/code_file.hpp"
 #include "trace/walk/frame_pointer.hpp"
 
@@ -26,10 +27,13 @@ struct RecordOptions {
   std::vector<int> processes;            ///< that run
   std::vector<std::string> events;       ///< by name; empty: cycles, or cpu-clock where they are not counted
   std::uint64_t frequency = 0;           ///< samples a second; 0: as the target has it
+  bool is_most_frequent = false;         ///< as often as the kernel allows
   std::uint64_t period = 0;              ///< events between two samples; 0: by frequency
   std::optional<std::uint64_t> time_ns;  ///< to record; none: to the end
   std::uint32_t stack = 65528;           ///< bytes of a stack: the kernel's most
   bool as_root = false;                  ///< the command keeps root's rights under sudo
+  std::vector<std::string> words;        ///< of the command line, from "record" on
+  std::string stacks_asked;              ///< perf's option for stacks, which are recorded anyway; empty: none
   std::filesystem::path output;          ///< empty: none, since stacks are printed
 
   bool is_of_machine() const { return all || !processors.empty(); }
@@ -40,21 +44,31 @@ struct TraceOptions {
   int process = 0;
   std::vector<std::string> command;
   std::filesystem::path file;                 ///< core file or recording
+  std::filesystem::path program;              ///< of the core file; empty: where it was
   std::optional<std::filesystem::path> root;  ///< where the files are that either names; none: on this system
   OutputForm form = OutputForm::Text;
   SampleChoice choice;                   ///< of a recording
   std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
+  std::string title;                     ///< of the picture; empty: what was sampled
+  bool has_roots_below = false;          ///< the picture has callers under what they call
   std::filesystem::path pprof;           ///< a profile for pprof to write instead; empty: none
   std::filesystem::path call_chains;     ///< a recording to write instead; empty: none
   TranslationOptions translation;
   FramePointers frame_pointers = FramePointers::Auto;
   std::size_t most_frames = 1024;
-  std::size_t most_functions = 50;  ///< of OutputForm::Top
-  bool compare = false;             ///< with what DWARF says
+  TopStyle top;                ///< of OutputForm::Top
+  bool folds_periods = false;  ///< folded text has sums of periods
+  bool compare = false;        ///< with what DWARF says
   bool quiet = false;
   bool debuginfod = false;  ///< files that are not here are fetched
   RecordOptions record;
+};
+
+/// Of --sort.
+inline constexpr command_line::Choice top_orders[]{
+    {"total", static_cast<int>(TopOrder::Total), "by the samples that have a function anywhere"},
+    {"self", static_cast<int>(TopOrder::Self), "by the samples that have it innermost"},
 };
 
 /// Of --frame-pointers.
@@ -65,6 +79,9 @@ inline constexpr command_line::Choice frame_pointer_choices[]{
 };
 inline constexpr command_line::Argument frame_pointer_argument{
     .kind = command_line::ArgumentKind::Choice, .name = "WHEN", .choices = frame_pointer_choices};
+
+/// Of --title and --roots-below. Throws UsageError.
+void read_picture(const command_line::Given& given, TraceOptions& options);
 
 /// Throws UsageError.
 TraceOptions read_options(int argument_count, const char* const* arguments);

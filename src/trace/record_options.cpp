@@ -5,10 +5,12 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "support/text.hpp"
 #include "trace/files/output_file.hpp"
 #include "trace/options.hpp"
+#include "trace/record_words.hpp"
 
 namespace sframe_gen::trace {
 
@@ -32,8 +34,8 @@ constexpr Option record_table[]{
     {"pid", 'p', of_target, text("PID"), "record running processes: 12,34"},
     {"duration", 0, of_target, text("TIME"), "end after TIME: 30s, 500ms, 2m"},
     {"as-root", 0, of_target, flag, "under sudo, run the command as root"},
-    {"event", 'e', of_samples, event_argument, "sample EVENT (default: cycles, or cpu-clock)"},
-    {"freq", 'F', of_samples, text("N"), "take N samples a second (default: 999, or 99)"},
+    {"event", 'e', of_samples, event_argument, "sample EVENT,... (default: cycles, or cpu-clock)"},
+    {"freq", 'F', of_samples, text("N"), "take N samples a second, or max (default: 999, or 99)"},
     {"count", 'c', of_samples, text("N"), "take a sample each N events"},
     {"stack", 0, of_samples, text("BYTES"), "walk up to BYTES of each stack (default: 65528)"},
     {"frames", 0, of_samples, text("N"), "keep at most N frames of a stack (default: 512)"},
@@ -42,6 +44,8 @@ constexpr Option record_table[]{
     {"cache", 0, of_samples, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
     {"output", 'o', of_output, file("FILE"), "write FILE (default: perf.data)"},
     {"flamegraph", 0, of_output, file("FILE"), "write a flame graph (SVG) instead"},
+    {"roots-below", 0, of_output, flag, "in it, draw callers under what they call"},
+    {"title", 0, of_output, text("TEXT"), "give it this title"},
     {"folded", 0, of_output, flag, "print folded stacks instead"},
     {"json", 0, of_output, flag, "print one JSON object for each sample instead"},
     {"quiet", 'q', of_output, flag, "print no summary on standard error"},
@@ -69,7 +73,8 @@ std::vector<int> numbers_of(const Given& given, std::string_view option, bool ha
     const auto first = number_of<int>(std::string_view(part).substr(0, hyphen));
     const auto last = hyphen == std::string::npos ? first : number_of<int>(std::string_view(part).substr(hyphen + 1));
     if (!first || !last || *first < 0 || *last < *first || static_cast<std::size_t>(*last - *first) > most)
-      throw UsageError("--" + std::string(option) + ": not a list of numbers: " + printable(part));
+      throw UsageError("--" + std::string(option) + ": not a list of numbers: " + printable(part) +
+                       (option == "pid" ? " (use -p $(pidof -s NAME))" : ""));
     for (int number = *first; number <= *last; ++number) numbers.push_back(number);
   }
   std::ranges::sort(numbers);
@@ -100,22 +105,31 @@ void read_target(const Given& given, TraceOptions& options, bool has_command) {
   record.processors = numbers_of(given, "cpu", true);
   record.processes = numbers_of(given, "pid", false);
   record.as_root = given.has("as-root");
-  if (!given.files().empty())
-    throw UsageError("unknown argument " + printable(given.files().front()) + " (a command follows --)");
   const bool has_processes = !record.processes.empty();
   if (!has_command && !has_processes && !record.is_of_machine())
-    throw UsageError("nothing to record (give -- COMMAND, -p PID or -a)");
-  if (has_processes && (has_command || record.is_of_machine()))
-    throw UsageError("-p excludes -a, -C and a command (record one of them)");
+    throw UsageError("nothing to record (give a COMMAND, -p PID or -a)");
+  if (has_processes && record.is_of_machine()) throw UsageError("-p excludes -a and -C (record one of them)");
   if (given.has("duration")) record.time_ns = time_of(*given.value_of("duration"));
+}
+
+/// The parts of "cycles,cs".
+std::vector<std::string> events_of(const std::vector<std::string>& lists) {
+  std::vector<std::string> events;
+  for (const std::string& list : lists) {
+    std::istringstream parts(list);
+    for (std::string part; std::getline(parts, part, ',');) events.push_back(part);
+    if (list.empty() || list.ends_with(',')) throw UsageError("--event requires a name");
+  }
+  return events;
 }
 
 void read_samples(const Given& given, TraceOptions& options) {
   RecordOptions& record = options.record;
   constexpr std::uint64_t most_rate = 1'000'000, most_period = 1ULL << 62U, most_stack = 65528, most_frames = 4096;
-  record.events = given.values_of("event");
+  record.events = events_of(given.values_of("event"));
   if (given.has("freq") && given.has("count")) throw UsageError("--freq cannot be combined with --count");
-  record.frequency = number_in(given, "freq", 1, most_rate).value_or(0);
+  record.is_most_frequent = given.value_of("freq") == "max";
+  if (!record.is_most_frequent) record.frequency = number_in(given, "freq", 1, most_rate).value_or(0);
   record.period = number_in(given, "count", 1, most_period).value_or(0);
   constexpr std::uint64_t word = 8;
   record.stack =
@@ -130,9 +144,12 @@ void read_record_output(const Given& given, TraceOptions& options) {
   const bool json = given.has("json"), folded = given.has("folded"), picture = given.has("flamegraph");
   if (json + folded + picture + given.has("output") > 1)
     throw UsageError("more than one of --output, --json, --folded and --flamegraph (choose one)");
+  if ((folded || picture) && options.record.events.size() > 1)
+    throw UsageError(std::string(folded ? "--folded" : "--flamegraph") +
+                     " shows one event (record to a file, and read it with --event=NAME)");
   if (json) options.form = OutputForm::Json;
   if (folded) options.form = OutputForm::Folded;
-  if (picture) options.flame_graph = *given.value_of("flamegraph");
+  read_picture(given, options);
   if (!json && !folded && !picture) options.record.output = given.value_of("output").value_or("perf.data");
   if (stream_named(options.record.output))
     throw UsageError("a recording cannot be written to a stream (give --folded or --json)");
@@ -142,17 +159,19 @@ void read_record_output(const Given& given, TraceOptions& options) {
 }  // namespace
 
 TraceOptions read_record_options(int argument_count, const char* const* arguments) {
-  const std::span all(arguments, static_cast<std::size_t>(argument_count));
-  const auto command = std::ranges::find(all, std::string_view("--"));
-  const Given given(record_table, static_cast<int>(command - all.begin()), arguments);
+  RecordWords words = split_record_words(record_table, {arguments, static_cast<std::size_t>(argument_count)});
+  std::vector<const char*> own;
+  own.reserve(words.options.size());
+  for (const std::string& word : words.options) own.push_back(word.c_str());
+  const Given given(record_table, static_cast<int>(own.size()), own.data(), record_hints);
   TraceOptions options;
   options.source = Source::RecordHelp;
   if (given.has("help")) return options;
   options.source = Source::Record;
-  if (command != all.end()) {
-    options.command.assign(std::next(command), all.end());
-    if (options.command.empty()) throw UsageError("no command after -- (name one)");
-  }
+  if (words.has_mark && words.command.empty()) throw UsageError("no command after -- (name one)");
+  options.command = std::move(words.command);
+  options.record.words.assign(arguments, arguments + argument_count);
+  options.record.stacks_asked = std::move(words.stacks_asked);
   read_target(given, options, !options.command.empty());
   read_samples(given, options);
   read_record_output(given, options);
@@ -161,9 +180,9 @@ TraceOptions read_record_options(int argument_count, const char* const* argument
 
 std::string record_help_text() {
   std::ostringstream text;
-  text << "Usage: sframe-trace record [OPTION]... -- COMMAND [ARGUMENT]...\n"
-          "       sframe-trace record [OPTION]... -p PID\n"
-          "       sframe-trace record [OPTION]... -a [-- COMMAND [ARGUMENT]...]\n"
+  text << "Usage: sframe-trace record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+          "       sframe-trace record [OPTION]... -p PID [[--] COMMAND [ARGUMENT]...]\n"
+          "       sframe-trace record [OPTION]... -a [[--] COMMAND [ARGUMENT]...]\n"
           "\n"
           "Record samples of what runs, with whole stacks, in a perf.data file that perf and others read. It ends with "
           "the\n"
@@ -175,7 +194,7 @@ std::string record_help_text() {
           "Without a command, 0 if there were samples, 1 if not, 2 for a wrong command line.\n"
           "\n"
           "Examples:\n"
-          "  sframe-trace record -- ./program\n"
+          "  sframe-trace record ./program its-argument\n"
           "  sudo sframe-trace record -a --duration=30s\n"
           "  sframe-trace record -p $(pidof -s bash) --flamegraph out.svg\n"
           "  perf report --max-stack 512\n";

@@ -145,7 +145,7 @@ int run_core(const TraceOptions& options, std::ostream& out) {
   MissingAlternates missing_alternates;
   TranslationOptions translation = options.translation;
   translation.source.missing_alternates = &missing_alternates;
-  CoreFile core(options.file, root, translation);
+  CoreFile core(options.file, root, options.program, translation);
   AddressSpace space = core.address_space();
   Walker walker(options.most_frames, options.compare, options.frame_pointers, core.abi());
   ThreadReport report(options, out);
@@ -203,7 +203,7 @@ void warn_of(const Recording& recording, const StackTotals& totals) {
   }
 }
 
-/// " (perf record ./program)", which is in the feature HEADER_CMDLINE; empty: it is not there, or damaged, which is
+/// "perf record ./program", which is in the feature HEADER_CMDLINE; empty: it is not there, or damaged, which is
 /// worth no error.
 std::string recorded_command(const PerfDataFile& file) {
   constexpr unsigned command_line_feature = 11;
@@ -220,7 +220,30 @@ std::string recorded_command(const PerfDataFile& file) {
     return {};
   }
   if (words.empty()) return {};
-  return " (" + printable(std::string_view(words).substr(1, longest)) + (words.size() > longest ? "..)" : ")");
+  return printable(std::string_view(words).substr(1, longest)) + (words.size() > longest ? ".." : "");
+}
+
+/// Nanoseconds from the recording's clock to that since 1970: HEADER_CLOCK_DATA, or else the date of the file, which is
+/// written until its last record. None: it is neither there.
+std::optional<std::int64_t> wall_minus_time(const PerfDataFile& file, bool is_stream) {
+  constexpr unsigned clock_data = 29;
+  const auto feature = file.all_features().find(clock_data);
+  try {
+    if (feature != file.all_features().end()) {
+      const InputOrigin origin{file.name(), "clock"};
+      ByteReader reader(feature->second, file.endian(), origin);
+      reader.u32("version");
+      reader.u32("clock");
+      const std::uint64_t wall = reader.u64("time since 1970");
+      return static_cast<std::int64_t>(wall - reader.u64("time of the clock"));
+    }
+  } catch (const Failure&) {
+    return std::nullopt;
+  }
+  if (is_stream || file.records().empty()) return std::nullopt;
+  constexpr std::int64_t ns_in_s = 1'000'000'000;
+  const FileIdentity& identity = file.mapped().identity();
+  return identity.modified_s * ns_in_s + identity.modified_ns - static_cast<std::int64_t>(file.records().back().time);
 }
 
 int print_samples(Recording& recording, const TraceOptions& options, std::ostream& out,
@@ -228,7 +251,9 @@ int print_samples(Recording& recording, const TraceOptions& options, std::ostrea
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
   SampleReport report(options, out, kernel, picture);
-  report.set_title(options.file.filename().string() + recorded_command(recording.file()));
+  const std::string command = recorded_command(recording.file());
+  report.set_head({recording.events(), command, wall_minus_time(recording.file(), options.file == "-")});
+  report.set_title(options.file.filename().string() + (command.empty() ? "" : " (" + command + ")"));
   walk_all(recording, options, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); });
   report.finish();
   warn_of(recording, report.totals());
@@ -292,6 +317,25 @@ void warn_of(const Debuginfod& debuginfod, bool is_quiet) {
   }
 }
 
+std::string names_of(const std::vector<SampledEvent>& events) {
+  std::string names;
+  for (const SampledEvent& event : events) names.append(names.empty() ? "" : ", ").append(event.name);
+  return names;
+}
+
+/// Pictures and folded text do not tell events apart.
+void choose(Recording& recording, const TraceOptions& options) {
+  const std::vector<SampledEvent> events = recording.events();
+  const std::string file = printable(recording.file().name());
+  if (!recording.choose(options.choice))
+    throw UsageError(file + ": no event " + printable(options.choice.event) + " (it has " + names_of(events) + ")");
+  if (options.form != OutputForm::Folded && options.flame_graph.empty()) return;
+  std::vector<SampledEvent> shown;
+  for (const std::size_t number : recording.events_with_samples()) shown.push_back(events[number]);
+  if (shown.size() > 1)
+    throw UsageError(file + ": samples of several events (choose one with --event: " + names_of(shown) + ")");
+}
+
 int run_recording(const TraceOptions& options, std::ostream& out) {
   // What is over the limit on the size of files is a failure then, and what was written is removed.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -308,7 +352,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   Recording recording(
       std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); },
       [&files](const Mapping& mapping) { return files.jit_code(mapping); });
-  recording.choose(options.choice);
+  choose(recording, options);
   files.expect(recording.file().abi(), recording.file().mapped().identity(), recording.file().has_monotonic_times());
   const int status = options.call_chains.empty() ? print_samples(recording, options, out, picture)
                                                  : write_call_chains(recording, options);
@@ -328,20 +372,28 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
 
 void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut) {
   if (sample.has_user_stack) totals_.add(sample.user, cut);
-  if (options_.form == OutputForm::Folded || !options_.flame_graph.empty()) return folded_.add(kernel_, sample);
+  if (options_.form == OutputForm::Folded || !options_.flame_graph.empty()) {
+    folded_event_ = sample.event;
+    return folded_.add(kernel_, sample);
+  }
   if (!options_.pprof.empty()) return pprof_.add(kernel_, sample);
-  if (options_.form == OutputForm::Json) return write_json(out_, kernel_, sample, cut);
-  if (options_.form == OutputForm::Top) return top_.add(kernel_, sample);
-  text_.add(sample, cut);
+  if (options_.form == OutputForm::Json) return write_json(out_, kernel_, sample, head_.events[sample.event], cut);
+  if (options_.form == OutputForm::Top) return tops_[sample.event].add(kernel_, sample);
+  text_.add(sample, head_.events[sample.event], cut);
 }
 
 void SampleReport::finish() {
   text_.finish();
-  if (!options_.pprof.empty()) picture_->write([&](std::ostream& out) { pprof_.write(out); });
-  if (options_.form == OutputForm::Folded) folded_.write(out_);
-  if (options_.form == OutputForm::Top) top_.write(out_, options_.most_functions);
-  if (!options_.flame_graph.empty())
-    picture_->write([&](std::ostream& out) { write_flame_graph(out, folded_, title_); });
+  if (!options_.pprof.empty()) picture_->write([&](std::ostream& out) { pprof_.write(out, head_); });
+  if (options_.form == OutputForm::Folded) folded_.write(out_, options_.folds_periods);
+  if (options_.form == OutputForm::Top && tops_.empty()) tops_[0];
+  for (const char* between = ""; const auto& [event, top] : tops_) {
+    out_ << std::exchange(between, "\n");
+    top.write(out_, head_.events[event], options_.top);
+  }
+  if (options_.flame_graph.empty()) return;
+  const FlameGraphStyle style{title_, head_.events[folded_event_].unit(), options_.has_roots_below};
+  picture_->write([&](std::ostream& out) { write_flame_graph(out, folded_, style); });
 }
 
 std::optional<OutputFile> begin_picture(const TraceOptions& options) {

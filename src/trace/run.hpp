@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "trace/files/output_file.hpp"
 #include "trace/options.hpp"
@@ -46,10 +49,12 @@ class SampleReport {
   SampleReport(const TraceOptions& options, std::ostream& out, KernelNames& kernel, std::optional<OutputFile>& picture)
       : options_(options), out_(out), kernel_(kernel), picture_(picture), text_(out, kernel) {}
 
+  /// What is known of the recording. Samples are of these events.
+  void set_head(ProfileHead head) { head_ = std::move(head); }
+  /// What was recorded, for the title of a picture.
+  void set_title(std::string title) { title_ = options_.title.empty() ? std::move(title) : options_.title; }
   /// `cut`: of its stack, if that is not whole.
   void add(const Sample& sample, const std::optional<StackEnd>& cut);
-  /// What was recorded, for the title of a picture.
-  void set_title(std::string title) { title_ = std::move(title); }
   /// What is written when all samples have come.
   void finish();
 
@@ -62,9 +67,11 @@ class SampleReport {
   std::optional<OutputFile>& picture_;
   StackTotals totals_;
   std::string title_;
+  ProfileHead head_;
+  std::size_t folded_event_ = 0;
   FoldedStacks folded_;
   PprofProfile pprof_;
-  TopFunctions top_;
+  std::map<std::size_t, TopFunctions> tops_;  ///< by event
   SampleText text_;
 };
 

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "command_line/options.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
 #include "trace/files/recording_file.hpp"
@@ -61,6 +62,32 @@ std::vector<int> online_processors() {
   return processors;
 }
 
+/// Samples a second that the kernel allows, and that leave programs time to run while their stacks are copied.
+std::uint64_t highest_frequency() {
+  constexpr std::uint64_t most_copied = 10'000;
+  constexpr const char* setting = "/proc/sys/kernel/perf_event_max_sample_rate";
+  const auto rate = command_line::number_of<std::uint64_t>(setting_of(setting));
+  if (!rate || *rate == 0) throw Refused(setting, "cannot be read (give a number with -F)");
+  return std::min(*rate, most_copied);
+}
+
+std::string list_of(const std::vector<int>& numbers) {
+  std::string list;
+  for (const int number : numbers) list.append(list.empty() ? "" : ", ").append(std::to_string(number));
+  return list;
+}
+
+/// For the title of a picture, and for messages: a command beside processes or the machine only tells for how long.
+std::string what_is_recorded(const TraceOptions& options) {
+  const RecordOptions& record = options.record;
+  if (record.all) return "the whole machine";
+  if (!record.processors.empty()) return "processor " + list_of(record.processors);
+  if (!record.processes.empty()) return "process " + list_of(record.processes);
+  std::string command;
+  for (const std::string& word : options.command) command.append(command.empty() ? "" : " ").append(word);
+  return command;
+}
+
 /// What is recorded, of the threads that there are now.
 EventRequest request_of(const RecordOptions& options, const RecordedCommand* command) {
   EventRequest request;
@@ -71,6 +98,7 @@ EventRequest request_of(const RecordOptions& options, const RecordedCommand* com
   constexpr std::uint64_t careful_rate = 99, usual_rate = 999;
   const std::uint64_t usual = is_careful ? careful_rate : usual_rate;
   request.rate = options.period != 0 ? options.period : options.frequency != 0 ? options.frequency : usual;
+  if (options.is_most_frequent) request.rate = highest_frequency();
   request.stack = options.stack;
   const std::vector<int> online = online_processors();
   request.processors = options.processors.empty() ? online : options.processors;
@@ -78,7 +106,8 @@ EventRequest request_of(const RecordOptions& options, const RecordedCommand* com
     if (!std::ranges::binary_search(online, processor))
       throw Refused("processor " + std::to_string(processor), "is not online");
   if (options.is_of_machine()) return request;
-  if (command != nullptr) {
+  // Beside processes, it tells how long they are recorded.
+  if (command != nullptr && options.processes.empty()) {
     request.threads = {command->process()};
     request.at_exec = true;
   }
@@ -93,7 +122,7 @@ EventRequest request_of(const RecordOptions& options, const RecordedCommand* com
 /// Cycles are not counted everywhere, such as in most virtual machines.
 EventFiles open_events(EventRequest request) {
   if (!request.kinds.empty()) return EventFiles(std::move(request));
-  request.kinds = {event_named("cycles")};
+  request.kinds = {event_named("cycles:P")};
   EventRequest by_clock = request;
   by_clock.kinds = {event_named("cpu-clock")};
   try {
@@ -216,9 +245,10 @@ class Recorder {
     std::signal(SIGXFSZ, SIG_IGN);
     for (const WrittenEvent& event : events_.recorded())
       layouts_.add(event.attributes, std::as_bytes(std::span(event.ids)));
-    std::string title;
-    for (const std::string& word : options.command) title.append(title.empty() ? "" : " ").append(word);
-    report_.set_title(title.empty() ? "Running processes" : title);
+    report_.set_title(what_is_recorded(options));
+    std::vector<std::string> names;
+    for (const EventKind& kind : events_.request().kinds) names.push_back(kind.name);
+    report_.set_head({sampled_events(layouts_, names), {}, {}});
     files_.start();
     rings_.emplace(events_, layouts_, files_);
     open_outputs();
@@ -236,6 +266,7 @@ class Recorder {
   void take_in();
   void walk_all();
   void end_with(const std::exception_ptr& failure);
+  void say_begun() const;
   void say_lost() const;
   void say_all();
 
@@ -261,8 +292,8 @@ class Recorder {
 
 std::unique_ptr<RecordingOutput> Recorder::make_file(const std::filesystem::path& path,
                                                      const std::vector<WrittenEvent>& events) const {
-  std::vector<std::string> words{"sframe-trace", "record"};
-  words.insert(words.end(), options_.command.begin(), options_.command.end());
+  std::vector<std::string> words{"sframe-trace"};
+  words.insert(words.end(), options_.record.words.begin(), options_.record.words.end());
   auto file = std::make_unique<RecordingOutput>(path, events);
   describe_recording(file->writer(), events_.request().kinds, events, words);
   return file;
@@ -342,6 +373,8 @@ void Recorder::walk_all() try {
   std::uint64_t lost = 0;
   for (const auto& [processor, of_processor] : rings_->lost()) lost += of_processor.samples + of_processor.others;
   records_->finish(lost);
+  for (RecordingOutput* const written : {file_.get(), raw_.get()})
+    if (written != nullptr) describe_times(written->writer(), records_->first_ns(), records_->last_ns());
   update_files(false);
 } catch (...) {
   failure_ = std::current_exception();
@@ -365,6 +398,7 @@ int Recorder::run() {
   std::exception_ptr failure;
   try {
     if (command_) command_->begin();
+    say_begun();
     take_in();
   } catch (...) {
     failure = std::current_exception();
@@ -393,6 +427,15 @@ int Recorder::run() {
   say_all();
   if (command_) return command_->wait();
   return records_->samples() != 0 ? 0 : 1;
+}
+
+void Recorder::say_begun() const {
+  const RecordOptions& record = options_.record;
+  if (options_.quiet) return;
+  if (!record.stacks_asked.empty()) say("note", record.stacks_asked + " is not needed: stacks are always recorded");
+  // A command has the terminal itself.
+  if (command_ || ::isatty(STDERR_FILENO) == 0) return;
+  std::cerr << "sframe-trace: recording " << what_is_recorded(options_) << " (Ctrl-C ends it)\n";
 }
 
 /// The command goes on without the recorder, which ends with it as usual.

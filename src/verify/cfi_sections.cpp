@@ -142,27 +142,27 @@ std::vector<CfiSection> read_cfi_sections(const elf::Image& image) {
 
 std::optional<RelocatedField> relocated_field(std::uint16_t machine, std::uint32_t type) {
   struct Meaning {
-    std::uint16_t machine = 0;
     std::uint32_t type = 0;
+    std::uint16_t machine = 0;
     RelocatedField field;
   };
   constexpr RelocatedField word{4, false}, distance{4, true}, wide_word{8, false}, wide_distance{8, true};
   // AMD64 psABI, table 4.9; ELF for the Arm 64-bit Architecture, "Data relocations"; ELF Application Binary Interface
   // s390x Supplement, "Relocation types".
   constexpr Meaning meanings[]{
-      {EM_X86_64, R_X86_64_32, word},
-      {EM_X86_64, R_X86_64_32S, word},
-      {EM_X86_64, R_X86_64_64, wide_word},
-      {EM_X86_64, R_X86_64_PC32, distance},
-      {EM_X86_64, R_X86_64_PC64, wide_distance},
-      {EM_AARCH64, R_AARCH64_ABS32, word},
-      {EM_AARCH64, R_AARCH64_ABS64, wide_word},
-      {EM_AARCH64, R_AARCH64_PREL32, distance},
-      {EM_AARCH64, R_AARCH64_PREL64, wide_distance},
-      {EM_S390, R_390_32, word},
-      {EM_S390, R_390_64, wide_word},
-      {EM_S390, R_390_PC32, distance},
-      {EM_S390, R_390_PC64, wide_distance},
+      {R_X86_64_32, EM_X86_64, word},
+      {R_X86_64_32S, EM_X86_64, word},
+      {R_X86_64_64, EM_X86_64, wide_word},
+      {R_X86_64_PC32, EM_X86_64, distance},
+      {R_X86_64_PC64, EM_X86_64, wide_distance},
+      {R_AARCH64_ABS32, EM_AARCH64, word},
+      {R_AARCH64_ABS64, EM_AARCH64, wide_word},
+      {R_AARCH64_PREL32, EM_AARCH64, distance},
+      {R_AARCH64_PREL64, EM_AARCH64, wide_distance},
+      {R_390_32, EM_S390, word},
+      {R_390_64, EM_S390, wide_word},
+      {R_390_PC32, EM_S390, distance},
+      {R_390_PC64, EM_S390, wide_distance},
   };
   for (const Meaning& meaning : meanings)
     if (meaning.machine == machine && meaning.type == type) return meaning.field;

@@ -74,7 +74,7 @@ TEST(FormatOptions, LinuxScansAtMostSoManyRows) {
 TEST(FormatOptions, PaddingIsCoveredButForGnuLd) {
   for (const char* reader : {"kernel", "glibc", "libsframe", "mold"})
     EXPECT_TRUE(format({"--for", reader}).covers_padding) << reader;
-  for (const char* reader : {"gnu-ld", "gnu-ld-2.45", "gnu-ld-2.44", "gnu-ld-2.40"})
+  for (const char* reader : {"gnu-ld", "gnu-ld-2.44", "gnu-ld-2.40"})
     EXPECT_FALSE(format({"--for", reader}).covers_padding) << reader;
   EXPECT_TRUE(format({}).covers_padding);
   EXPECT_FALSE(format({"--no-padding"}).covers_padding);
@@ -83,7 +83,7 @@ TEST(FormatOptions, PaddingIsCoveredButForGnuLd) {
 TEST(FormatOptions, ReadersSayWhatMayBeShared) {
   EXPECT_EQ(format({"--compact"}).shared_rows, SharedRows::Always);
   EXPECT_EQ(format({"--compact", "--for=kernel"}).shared_rows, SharedRows::Always);
-  for (const char* reader : {"--for=gnu-ld", "--for=gnu-ld-2.45", "--for=gnu-ld-2.44", "--for=gnu-ld-2.40"})
+  for (const char* reader : {"--for=gnu-ld", "--for=gnu-ld-2.44", "--for=gnu-ld-2.40"})
     EXPECT_EQ(format({"--compact", reader}).shared_rows, SharedRows::LittleEndian) << reader;
 }
 
@@ -120,7 +120,6 @@ constexpr Target targets[]{
     {"kernel", Version::V3, true, true, FlexibleDescriptors::Always},
     {"glibc", Version::V2, true, false},
     {"gnu-ld", Version::V3, true, true},
-    {"gnu-ld-2.45", Version::V2, true, false},
     {"gnu-ld-2.44", Version::V2, false, false},
     {"gnu-ld-2.40", Version::V1, false, false},
     {"libsframe", Version::V3, true, true},
@@ -173,6 +172,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--for=kenrel"}, "--for: unknown reader 'kenrel' (did you mean 'kernel'?)"},
         Wrong{{"--for=java-profiler"},
               "--for: java-profiler reads another layout, and walks by DWARF where a file has no section"},
+        Wrong{{"--for=gnu-ld-2.45"},
+              "--for: gnu-ld-2.45 could not be tested (for objects, --for=glibc writes what its source reads)"},
         Wrong{{"--for=java"}, "--for: unknown reader 'java' (see --list-readers)"},
         Wrong{{"--for=kernel", "--sframe-version=3"}, "--for cannot be combined with --sframe-version"},
         Wrong{{"--for=glibc", "--no-pcrel"}, "--for cannot be combined with --no-pcrel"},

@@ -325,3 +325,142 @@ stale__\place:
 .endm
   leaves none, nop
   leaves row, mov %rbp,8(%rsp)
+
+# The same where the same function opens a frame again.
+.macro opens_again place, save:vararg
+begin opens_again_\place
+  push %rbp
+  pop %rbp
+  sub $24,%rsp
+  \save
+  mov %rdi,%rbp
+again__\place:
+  nop
+  mov 16(%rsp),%rbp
+  add $24,%rsp
+  ret
+end opens_again_\place
+.endm
+  opens_again none, nop
+  opens_again row, mov %rbp,16(%rsp)
+
+# 8. A callee whose every `ret` comes after calls that may not return is not known to return itself.
+begin calls_handler
+  sub $8,%rsp
+  call *%rdi
+  add $8,%rsp
+  ret
+end calls_handler
+begin is_sure_to_return
+  lea 1(%rdi),%eax
+  ret
+end is_sure_to_return
+.macro ends_after callee, place
+begin ends_after_\callee
+  before_call
+  call \callee
+after_handler__\place:
+  mov %rax,%rdi
+  call abort@plt
+end ends_after_\callee
+.endm
+  ends_after calls_handler, none
+  ends_after is_sure_to_return, row
+
+# 2. A label of an interpreter, which data names, may end with such a call. What follows is a function, and its `ret` says
+# nothing of the label, unless the frame that was open at the call is closed.
+.macro interprets place, open, close
+begin interprets_\place
+  push %rbx
+  jmp *%rdi
+last_label__\place:
+  \open
+  call dies@plt
+  \close
+  ret
+end interprets_\place
+  .data
+  .quad last_label__\place
+  .text
+.endm
+  interprets none, nop, nop
+  interprets row, "sub $8,%rsp", "add $8,%rsp"
+
+# A jump with a frame, or code without a jump, comes to where data says that something begins. It may be that this code is
+# never reached, and that the next function is there.
+.macro leads_out
+  pop %rbx
+  pop %rbx
+  ret
+.endm
+.macro comes_to_taken how, place, end, jump:vararg
+begin comes_by_\how\()_\place
+  push %rbx
+  push %rbx
+  \jump
+  pop %rbx
+  pop %rbx
+  ret
+1:mov $1,%eax
+by_\how\()__\place:
+  mov %rax,%rdi
+  \end
+end comes_by_\how\()_\place
+  .data
+  .quad by_\how\()__\place
+  .text
+.endm
+  comes_to_taken jump, none, never_ends, je by_jump__none
+  comes_to_taken jump, row, leads_out, je by_jump__row
+  comes_to_taken no_jump, none, never_ends, je 1f
+  comes_to_taken no_jump, row, leads_out, je 1f
+
+# 3. A refused function may go on after a call, to where another one comes with a frame of its own. Where that one ends is
+# known when it is followed again, as its callee does not return.
+begin never_returns
+  push %rbx
+  call abort@plt
+end never_returns
+.macro comes_between place, callee
+begin comes_between_\place
+  push %rbx
+  push %rbx
+  test %edi,%edi
+  je in_refused__\place
+  js 1f
+back_between_\place:
+  pop %rbx
+  pop %rbx
+  ret
+1:call never_returns
+end comes_between_\place
+begin refused_\place
+  push %rbx
+  test %esi,%esi
+  je 1f
+  call \callee
+in_refused__\place:
+  inc %eax
+  jmp back_between_\place
+1:.byte 6
+end refused_\place
+.endm
+  comes_between none, dies@plt
+  comes_between row, abort@plt
+
+# A trap after a return is no padding: code that nothing is known of may jump there, with a frame.
+.macro traps place, end:vararg
+begin traps_\place
+  push %rbx
+  test %edi,%edi
+  jne 1f
+  pop %rbx
+  \end
+trap__\place:
+  ud2
+1:pop %rbx
+  ret
+end traps_\place
+.endm
+  traps none, ret
+  traps row, call abort@plt

@@ -205,10 +205,10 @@ end entered
 begin jumps_out
   push %rbx
   test %edi,%edi
-  je taken__flows_into_function
+  je taken__not_reached
   pop %rbx
   ret
-taken__flows_into_function:
+taken__not_reached:
   jmp called__proved
 end jumps_out
 taken__proved:
@@ -284,6 +284,32 @@ begin frame_pointer__frame_pointer_lost
   add $-16,%rbp
   ret
 end frame_pointer__frame_pointer_lost
+
+# 5. A function that loses the caller's FP does so, whether it is proved or not.
+begin forgets__indirect_jump
+  mov $1,%ebp
+  push %rbx
+  jmp *%rdi
+end forgets__indirect_jump
+begin forgets__proved
+  push %rbp
+  mov $1,%ebp
+  pop %rbp
+  ret
+end forgets__proved
+begin keeps_but_is_refused
+  push %rbp
+  mov $1,%ebp
+  jmp *%rdi
+end keeps_but_is_refused
+begin calls_forgetful__frame_pointer_lost
+  call forgets__indirect_jump
+  ret
+end calls_forgetful__frame_pointer_lost
+begin calls_forgetful__proved
+  call keeps_but_is_refused
+  ret
+end calls_forgetful__proved
 
 # 11. After rt_sigreturn the stack is another one.
 begin system_call__proved
@@ -370,7 +396,7 @@ end builtins_Call__proved
   .quad reading__overlapping_instructions, reading__overlapping_instructions+1, reading__proved
   .quad word__proved, dispatcher__no_return, instruction__no_return
   .quad jump__not_reached, jump__proved, late_jump__label
-  .quad taken__proved, taken__flows_into_function, jumps_far, first_taker
+  .quad taken__proved, taken__not_reached, jumps_far, first_taker
   .quad inside__not_reached, inside__proved
   .quad jump_to_instruction__tail_not_proved, jump_to_instruction__proved
   .text

@@ -102,6 +102,7 @@ TEST_F(CInterface, SaysWhatIsWrong) {
   EXPECT_EQ(status_with([](auto& options) { options.reader = "java-profiler"; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_STREQ(sframe_gen_message(),
                "java-profiler reads another layout, and walks by DWARF where a file has no section");
+  EXPECT_EQ(status_with([](auto& options) { options.reader = "gnu-ld-2.45"; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_EQ(status_with([](auto& options) { options.sframe_version = 4; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_EQ(status_with([](auto& options) { options.reader = "glibc", options.sframe_version = 3; }),
             SFRAME_GEN_WRONG_ARGUMENT);

@@ -141,6 +141,46 @@ constexpr std::array producers{
 };
 INSTANTIATE_TEST_SUITE_P(SourcePlaces, EachProducer, testing::ValuesIn(producers));
 
+/// `in_lambda` is in the second lambda of outer(), `in_nested` in the first one of that, `in_local` in its class.
+constexpr const char* lambdas = R"(static volatile int sink;
+template <typename Call>
+inline __attribute__((always_inline)) void call(Call c) { c(1); }
+extern "C" __attribute__((noinline)) void outer(int x) {
+  struct Local {
+    static inline __attribute__((always_inline)) void run() { __asm__ volatile(".globl in_local\nin_local: nop"); }
+  };
+  call([](int y) { sink = y; });
+  call([x](int y) {
+    __asm__ volatile(".globl in_lambda\nin_lambda: nop");
+    sink = x + y;
+    call([](int z) { __asm__ volatile(".globl in_nested\nin_nested: nop"); sink = z; });
+  });
+  Local::run();
+}
+int main(int argc, char**) {
+  outer(argc);
+  return 0;
+}
+)";
+
+TEST_F(Compiled, LambdaIsNamedByTheFunctionAroundIt) {
+  for (const char* const options :
+       {"-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -gsplit-dwarf", "-gdwarf-5 -fdebug-types-section"}) {
+    std::ofstream(folder_ / "lambdas.cpp") << lambdas;
+    run("cd " + folder_.path().string() + " && g++ -O2 " + options + " lambdas.cpp -o lambdas");
+    const auto file = folder_ / "lambdas";
+    const elf::Image image = elf::Image::open(file);
+    SourcePlaces places(image, nullptr, true);
+    const auto name_at = [&](const char* symbol) {
+      const SourceFrame frame = places.at(address_of(file, symbol)).front();
+      return std::string(frame.around) + (frame.around.empty() ? "" : "::") + std::string(frame.function);
+    };
+    EXPECT_EQ(name_at("in_lambda"), "outer::{lambda#2}::operator()") << options;
+    EXPECT_EQ(name_at("in_nested"), "outer::{lambda#2}::operator()::{lambda#1}::operator()") << options;
+    EXPECT_EQ(name_at("in_local"), "outer::Local::run") << options;
+  }
+}
+
 TEST_F(Compiled, WithDwzsAlternateFile) {
   const auto file = make("g++ -O2 -g -include string -include vector", "program");
   std::filesystem::copy_file(file, folder_ / "other");

@@ -117,7 +117,7 @@ void core_file(Bytes input) {
   const trace::TranslationOptions options;
   static const trace::FileRoot empty_root = make_empty_root();
   succeeds([&] {
-    trace::CoreFile core(file.path(), empty_root, options);
+    trace::CoreFile core(file.path(), empty_root, {}, options);
     trace::AddressSpace space = core.address_space();
     trace::Walker walker(16, false, trace::FramePointers::Always);
     for (const trace::CoreFile::Thread& thread : core.threads())

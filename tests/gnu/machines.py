@@ -16,6 +16,7 @@ MACHINES = [
             ["-mbranch-protection=pac-ret+leaf+b-key", "-mbig-endian", "-fPIC", "-shared", "-nostdlib"]),
     Machine("s390x", "s390x-linux-gnu-", "/usr/s390x-linux-gnu/lib", []),
 ]
+BIG_ENDIAN = ("aarch64_be", "s390x")
 
 
 def frames_program(box, machine, *options):

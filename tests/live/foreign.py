@@ -9,8 +9,8 @@ Machine = collections.namedtuple("Machine", "name debian triplet emulator versio
 AARCH64 = Machine("aarch64", "arm64", "aarch64-linux-gnu", "qemu-aarch64", ("3", "2", "1", "ctf"))
 S390X = Machine("s390x", "s390x", "s390x-linux-gnu", "qemu-s390x", ("3", "2"))
 AARCH64_BIG = AARCH64._replace(name="aarch64_be", emulator="qemu-aarch64_be")
-# Those of --for: java-profiler is for --check only.
-READERS = {"kernel": "3", "glibc": "2", "gnu-ld": "3", "gnu-ld-2.45": "2", "gnu-ld-2.44": "2", "gnu-ld-2.40": "1",
+# Those of --for: gnu-ld-2.45 and java-profiler are for --check only.
+READERS = {"kernel": "3", "glibc": "2", "gnu-ld": "3", "gnu-ld-2.44": "2", "gnu-ld-2.40": "1",
            "libsframe": "3", "libsframe-2.44": "2", "libsframe-2.40": "1", "mold": "3", "llvm-readelf": "2"}
 # Of version 2 before its errata, s390x among them.
 READERS_BEFORE_ERRATA = {"gnu-ld-2.44", "libsframe-2.44"}

@@ -17,6 +17,7 @@ REGISTERS = {0: 10, 1: 5, 2: 11, 3: 12, 4: 13, 5: 14, 6: 4, 7: 19, 8: 16, 9: 18,
              16: 9, 17: 8, 18: 7, 19: 6, 20: 3, 21: 2, 22: 1, 23: 0}
 MASK = sum(1 << number for number in REGISTERS)
 IP, TID, TIME, CALLCHAIN, PERIOD, RAW, REGS_USER, STACK_USER, WEIGHT = 1, 2, 4, 32, 256, 1024, 4096, 8192, 1 << 14
+IDENTIFIER = 1 << 16
 
 SAMPLE_ID_ALL, EXCLUDE_CALLCHAIN_USER = 1 << 18, 1 << 22
 IN_KERNEL, IN_GUEST, IN_USER, USER_DEFERRED, FIRST_MARK = ((1 << 64) - number for number in (128, 2048, 512, 640, 4095))
@@ -168,18 +169,23 @@ class Recording:
                 + record(ID_INDEX, bytes(8)) + self.data(compressed) + record(AUXTRACE, auxiliary) + b"\xff" * 40
                 + record(FINISHED_ROUND, b""))
 
-    def content(self, compressed=False, machine="x86_64"):
+    def content(self, compressed=False, machine="x86_64", events=None):
+        """`events`: (attribute, IDs) of each; one without IDs if there are none."""
         data = self.data(compressed)
-        attribute = self.attribute()
-        events = 104
-        begin = events + len(attribute) + 16
+        events = events or [(self.attribute(), [])]
+        entry = len(events[0][0]) + 16
+        table = 104 + 8 * sum(len(ids) for _, ids in events)  # after the IDs
+        begin = table + entry * len(events)
         text = padded(machine)
         feature = struct.pack("<I", len(text)) + text
         end = begin + len(data)
-        header = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, len(attribute) + 16, events, len(attribute) + 16,
+        header = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, entry, table, entry * len(events),
                              begin, len(data), 0, 0) + struct.pack("<4Q", 1 << 6, 0, 0, 0)
-        table = struct.pack("<QQ", end + 16, len(feature))
-        return header + attribute + struct.pack("<QQ", 0, 0) + data + table + feature
+        numbers, entries = b"", b""
+        for attribute, ids in events:
+            entries += attribute + struct.pack("<QQ", 104 + len(numbers), 8 * len(ids))
+            numbers += struct.pack(f"<{len(ids)}Q", *ids)
+        return header + numbers + entries + data + struct.pack("<QQ", end + 16, len(feature)) + feature
 
 
 def kernel_lets_record():

@@ -136,6 +136,12 @@ constexpr Case cases[]{
     {"OutermostForGlibc", "v2_amd64", 0, "", "glibc", refuses,
      "row 2 of FDE 3 has no data words (.sframe+0x72); glibc starts the whole trace over from the DWARF where "
      "it meets one"},
+    {"OverlapForKernel", "", 0x34, "50", "kernel", accepts, ""},
+    {"OverlapForLibsframe", "", 0x34, "50", "libsframe", misreads,
+     "FDE 3: function at 0x1040 overlaps the one from 0x1010 to 0x1060 (.sframe+0x3c); libsframe finds the first "
+     "function of its search that has the address"},
+    {"RegisterForLibsframe", "", 0x7b, "24 01 05 00 00 09 00", "libsframe", misreads,
+     "row 3 of FDE 3 counts from register 160 (.sframe+0x7b); libsframe gives its number"},
     // What behind the last row was padding becomes its word.
     {"Version2ForGlibc", "v2_amd64", 0x72, "03 10", "glibc", accepts, ""},
     {"StartsForProfiler", "v2_amd64", 0, "", "java-profiler", refuses,
@@ -191,6 +197,34 @@ TEST(Judge, GlibcMissesWhatIsOutOfOrderAndDoesNotReadTheBytesOfRows) {
             "FDE 2: function at 0xf10 comes after the one at 0x1000, but the index is flagged as sorted "
             "(.sframe+0x30); glibc finds no function that is out of order");
   EXPECT_EQ(static_cast<int>(verdict_of(0x10, "ff ff ff 7f").kind), static_cast<int>(accepts));
+}
+
+TEST(Judge, GlibcFindsEitherOfTwoFunctionsThatOverlap) {
+  std::vector<std::byte> section = sframe::test::good_version("v2_amd64");
+  std::ranges::copy(bytes_of("03 10"), section.begin() + 0x72);
+  section[0x10] = std::byte{0x1c};
+  section[0x34] = std::byte{0x50};
+  const ReaderVerdict verdict = judge(*find_reader_target("glibc"), false, findings_of(section));
+  EXPECT_EQ(static_cast<int>(verdict.kind), static_cast<int>(misreads));
+  EXPECT_EQ(reason_of(verdict),
+            "FDE 3: function at 0x1040 overlaps the one from 0x1010 to 0x1060 (.sframe+0x44); glibc finds the first "
+            "function of its search that has the address");
+}
+
+// On AArch64, in a default row. The kernel takes it for unchanged, as our own readers do.
+TEST(Judge, ReturnAddressOfZeroIsTakenInThreeWays) {
+  std::vector<std::byte> section = sframe::test::good_version("v3_aarch64_be");
+  section[0x4a] = std::byte{0};
+  const auto reason_for = [](const std::vector<std::byte>& bytes, const char* reader) {
+    return reason_of(judge(*find_reader_target(reader), false, findings_of(bytes, sframe::Abi::Aarch64Big)));
+  };
+  EXPECT_EQ(reason_for(section, "kernel"), "");
+  EXPECT_EQ(reason_for(section, "libsframe"),
+            "row 3 of FDE 1 has the word 0 for the RA (.sframe+0x48); libsframe gives it as one that has no caller");
+  std::vector<std::byte> old = sframe::test::good_version("v1_aarch64_be");
+  old[0x50] = old[0x51] = std::byte{0};
+  EXPECT_EQ(reason_for(old, "libsframe-2.40"),
+            "row 4 of FDE 1 has the word 0 for the RA (.sframe+0x4d); libsframe-2.40 takes what is at the CFA");
 }
 
 TEST(Judge, NothingHelpsWhereTheReaderLacksTheMachine) {

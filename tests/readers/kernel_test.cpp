@@ -91,6 +91,19 @@ TEST(KernelModel, AgreesOnTheCorpus) {
   EXPECT_GT(dropped, 2U);
 }
 
+// Of x86-64, it has values of 16.
+TEST(KernelModel, AgreesOnRegisters) {
+  Sample sample = sample_of(sframe_gen::test::source_folder() + "/corpus/amd64/drap/gnu.elf");
+  std::byte& control = sample.section_bytes()[0x37];  // of a CFA that counts from r10
+  ASSERT_EQ(control, std::byte{0x51});
+  for (const unsigned number : {15U, 16U}) {
+    control = static_cast<std::byte>(number << 3U | 1U);
+    const Compared compared = compare(sample);
+    EXPECT_EQ(compared.outcome.misread == 0, number == 15) << number;
+    EXPECT_EQ(compared.verdict.kind, number == 15 ? Kind::Accepts : Kind::Misreads) << reason_of(compared.verdict);
+  }
+}
+
 /// With sanitizers a fifth of the changes.
 TEST(KernelModel, AgreesOnDamagedSections) {
   std::mt19937 random(38);

@@ -19,11 +19,11 @@ namespace {
 /// Writes a dump, record by record.
 class WrittenDump {
  public:
-  WrittenDump() {
+  explicit WrittenDump(std::uint32_t machine = EM_X86_64) {
     bytes_.u32(0x4a695444);
     bytes_.u32(1);
     bytes_.u32(40);
-    bytes_.u32(EM_X86_64);
+    bytes_.u32(machine);
     for (int i = 0; i < 2; ++i) bytes_.u32(0);
     for (int i = 0; i < 2; ++i) bytes_.u64(0);
   }
@@ -73,6 +73,13 @@ std::string named_at(trace::JitCode& code, std::uint64_t time, std::uint64_t pc)
   const trace::FunctionPlace place = code.file_of(function)->function_at(pc - part->begin + trace::jit_code_address);
   EXPECT_EQ(code.name_of(function), place.name);
   return std::string(place.name) + "+" + std::to_string(place.offset);
+}
+
+TEST(JitDump, MayLeaveTheMachineOut) {
+  WrittenDump written(EM_NONE);
+  written.load(1, 0x1000, 1, "first", 16);
+  EXPECT_EQ(written.dump().function(0).name, "first");
+  EXPECT_THROW(WrittenDump(EM_AARCH64).dump(), Refused);
 }
 
 TEST(JitDump, TellsWhatIsWhereAtATime) {

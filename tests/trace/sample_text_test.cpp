@@ -26,6 +26,7 @@ class SampleTextTest : public testing::Test {
     Sample sample;
     sample.name = "bash";
     sample.thread = number;
+    sample.period = 250'000;
     sample.time = 1'000'000'000ULL * static_cast<unsigned>(number) + 2000;
     sample.kernel = {0xffffffff81000010, 0xffffffff81000104};
     return sample;
@@ -33,10 +34,11 @@ class SampleTextTest : public testing::Test {
   static std::string text_of(int number) {
     const std::string digits = std::to_string(number);
     return "bash " + digits + " " + digits +
-           ".000002:\nffffffff81000010 first ([kernel])\n"
-           "ffffffff81000104 second ([kernel])\n\n";
+           ".000002:     250000 page-faults:\nffffffff81000010 first ([kernel.kallsyms])\n"
+           "ffffffff81000104 second ([kernel.kallsyms])\n\n";
   }
 
+  const SampledEvent event_{.name = "page-faults"};
   KernelNames kernel_;
   std::ostringstream out_;
 };
@@ -46,7 +48,7 @@ TEST_F(SampleTextTest, ComesInTheOrderOfSamplesHoweverMuchItIs) {
   std::string expected;
   SampleText text(out_, kernel_);
   for (int i = 0; i < samples; ++i) {
-    text.add(sample(i), std::nullopt);
+    text.add(sample(i), event_, std::nullopt);
     expected += text_of(i);
   }
   text.finish();
@@ -58,7 +60,7 @@ TEST_F(SampleTextTest, ComesInTheOrderOfSamplesHoweverMuchItIs) {
 TEST_F(SampleTextTest, IsWrittenWhenARecordingEndsInAnError) {
   {
     SampleText text(out_, kernel_);
-    text.add(sample(7), std::nullopt);
+    text.add(sample(7), event_, std::nullopt);
   }
   EXPECT_EQ(out_.str(), text_of(7));
 }

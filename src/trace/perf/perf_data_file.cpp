@@ -19,6 +19,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
+#include "trace/perf/event_names.hpp"
 
 namespace sframe_gen::trace {
 
@@ -98,6 +99,8 @@ constexpr std::uint64_t pipe_header_size = 16;
 
 // What perf adds to the kernel's types of records, where the recording is a pipe.
 constexpr std::uint32_t event_of_pipe = 64, build_id_of_pipe = 67, feature_of_pipe = 80;
+
+constexpr unsigned of_event_names = 12;  // HEADER_EVENT_DESC
 
 Endian endian_of(const MappedFile& file) {
   if (file.bytes().size() < pipe_header_size) throw Refused(file.name(), "not a perf.data file: too short");
@@ -267,7 +270,9 @@ void PerfDataFile::take_from_pipe(std::uint32_t type, std::span<const std::byte>
   } else if (type == feature_of_pipe) {
     reader.take(record_header_size, "record");
     const std::uint64_t feature = reader.u64("feature");
-    features_.add(feature, reader.take(reader.left(), "feature"));
+    const auto content = reader.take(reader.left(), "feature");
+    features_.add(feature, content);
+    if (feature == of_event_names) event_names_ = recorded_event_names(content, endian_);
   } else if (type == event_of_pipe) {
     reader.take(record_header_size + 4, "event");
     const std::uint32_t size = reader.u32("size of an event");
@@ -311,6 +316,17 @@ void PerfDataFile::read_features(std::uint64_t offset, std::span<const std::byte
     if (part.offset <= all.size() && part.size <= all.size() - part.offset)
       all_features_.emplace(static_cast<unsigned>(feature), all.subspan(part.offset, part.size));
   }
+  if (const auto names = all_features_.find(of_event_names); names != all_features_.end())
+    event_names_ = recorded_event_names(names->second, endian_);
+}
+
+std::vector<std::string> PerfDataFile::event_names() const {
+  std::vector<std::string> names;
+  for (const EventLayout& layout : layouts_.all()) {
+    const bool has_name = event_names_.size() == layouts_.all().size() && !event_names_[names.size()].empty();
+    names.push_back(has_name ? event_names_[names.size()] : event_name(layout.type, layout.config));
+  }
+  return names;
 }
 
 }  // namespace sframe_gen::trace

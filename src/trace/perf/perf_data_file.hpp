@@ -70,6 +70,9 @@ class PerfDataFile {
   };
   /// Of the header; none of a pipe, where events stand between the records.
   const std::vector<Event>& events() const { return events_; }
+  const EventLayouts& layouts() const { return layouts_; }
+  /// As they were asked for, in the order of the events: "cycles:u".
+  std::vector<std::string> event_names() const;
   /// Contents by number (HEADER_* of perf's util/header.h); none of a pipe or a file without an end.
   const std::map<unsigned, std::span<const std::byte>>& all_features() const { return all_features_; }
   /// It has no end, or not all of it.
@@ -104,6 +107,7 @@ class PerfDataFile {
   std::vector<Event> events_;
   Features features_;
   std::map<unsigned, std::span<const std::byte>> all_features_;
+  std::vector<std::string> event_names_;  ///< as the recording has them, if it does
   CompressedRecords compressed_;
   std::vector<PerfRecord> records_;
   sframe::Abi abi_;

@@ -46,6 +46,7 @@ std::string_view machine_of(sframe::Abi abi) {
 
 void EventLayouts::add(std::span<const std::byte> event, std::span<const std::byte> ids) {
   layouts_.push_back(read(event));
+  layouts_.back().number = layouts_.size() - 1;
   for (ByteReader reader(ids, endian_, origin_); reader.left() >= word_size;)
     by_id_[reader.u64("ID")] = layouts_.size() - 1;
 }
@@ -72,10 +73,11 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   EventLayout layout;
   constexpr std::uint32_t software = 1;
   constexpr std::uint64_t cpu_clock = 0, task_clock = 1;
-  const std::uint32_t type = reader.u32("type");
+  layout.type = reader.u32("type");
   reader.u32("size");
-  const std::uint64_t config = reader.u64("event"), period = reader.u64("period");
-  layout.counts_cpu_time = type == software && (config == cpu_clock || config == task_clock);
+  layout.config = reader.u64("event");
+  const std::uint64_t period = reader.u64("period");
+  layout.counts_cpu_time = layout.type == software && (layout.config == cpu_clock || layout.config == task_clock);
   layout.sample_type = reader.u64("sample type");
   layout.read_format = reader.u64("read format");
   // Bit fields count from the other end on a big-endian machine.
@@ -84,6 +86,7 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   const std::uint64_t flags = reader.u64("flags");
   const auto has = [&](unsigned bit) { return (flags >> (endian_ == Endian::Little ? bit : 63 - bit) & 1U) != 0; };
   layout.period = has(is_frequency) ? 0 : period;
+  layout.frequency = has(is_frequency) ? period : 0;
   layout.all_have_id = has(sample_id_all);
   layout.excludes_user_chain = has(exclude_callchain_user);
   layout.defers_user_chain = has(defer_callchain);

@@ -18,6 +18,9 @@ namespace sframe_gen::trace {
 
 /// What of `struct perf_event_attr` says how an event's records look.
 struct EventLayout {
+  std::size_t number = 0;  ///< of the event, in their order
+  std::uint32_t type = 0;
+  std::uint64_t config = 0;
   std::uint64_t sample_type = 0, read_format = 0, branch_type = 0, user_registers = 0;
   /// exclude_callchain_user: if there are callers of programs in call chains, it was not the kernel that found them.
   bool excludes_user_chain = false;
@@ -26,6 +29,7 @@ struct EventLayout {
   /// defer_callchain: programs' callers come in records of their own, and need not be by frame pointers.
   bool defers_user_chain = false;
   std::uint64_t period = 0;          ///< of samples that do not say theirs; 0: not known
+  std::uint64_t frequency = 0;       ///< samples a second that were asked for; 0: a period was
   bool has_monotonic_times = false;  ///< those of CLOCK_MONOTONIC
   bool all_have_id = false;          ///< sample_id_all: records other than samples end in what tells of their sample
 };
@@ -72,6 +76,7 @@ class EventLayouts {
   /// `event`: struct perf_event_attr, of at least smallest_event bytes. `ids`: a word for each. Throws MalformedInput.
   void add(std::span<const std::byte> event, std::span<const std::byte> ids);
   bool empty() const { return layouts_.empty(); }
+  const std::deque<EventLayout>& all() const { return layouts_; }
   /// Samples of one at least come with registers and a piece of the stack.
   bool has_stacks() const;
   /// Times are those of CLOCK_MONOTONIC.

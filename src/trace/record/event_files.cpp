@@ -45,6 +45,7 @@ perf_event_attr asked_of_kernel(const EventRequest& request, std::size_t index, 
   event.exclude_user = kind.in_user ? 0 : 1;
   event.exclude_kernel = kind.in_kernel ? 0 : 1;
   event.exclude_hv = kind.in_kernel ? 0 : 1;
+  event.precise_ip = kind.precision & 3U;
   event.exclude_callchain_user = 1;  // It is walked here.
   event.sample_regs_user = registers_to_record(host_abi());
   event.sample_stack_user = request.stack;
@@ -67,6 +68,7 @@ perf_event_attr side_band(const EventRequest& request, bool counts_lost) {
   event.sample_type &= ~(registers_and_stack | PERF_SAMPLE_RAW);
   event.freq = 0;
   event.sample_freq = 0;
+  event.precise_ip = 0;
   event.exclude_user = 0;
   event.exclude_kernel = event.exclude_hv = 1;
   event.sample_regs_user = 0;
@@ -189,6 +191,9 @@ bool EventFiles::open_one(std::size_t kind, int thread, int processor) {
     const int error = errno;
     // The thread has ended, or the processor is off.
     if (error == ESRCH || (error == ENODEV && !files_.empty())) return true;
+    const bool is_first = std::ranges::find(files_, kind, &EventFile::kind) == files_.end();
+    const bool is_forbidden = error == EACCES || error == EPERM;
+    if (!is_side_band && is_first && !is_forbidden && request_.kinds[kind].lower_precision()) return false;
     if (files_.empty() && asks_for_less(error)) return false;
     refuse(request_, is_side_band ? 0 : kind, error);
   }
@@ -202,7 +207,12 @@ bool EventFiles::open_one(std::size_t kind, int thread, int processor) {
 
 /// Of the first event that the kernel refuses.
 bool EventFiles::asks_for_less(int error) {
-  if (error == EINVAL && std::exchange(counts_lost_, false)) return true;
+  if (error == EINVAL && std::exchange(counts_lost_, false)) {
+    // It was not the precision, then.
+    for (EventKind& kind : request_.kinds)
+      if (kind.is_as_precise_as_possible) kind.precision = EventKind::most_precise;
+    return true;
+  }
   if (error != EACCES && error != EPERM) return false;
   bool is_less = false;
   for (EventKind& kind : request_.kinds)

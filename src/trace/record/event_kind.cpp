@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "command_line/options.hpp"
 #include "support/text.hpp"
+#include "trace/perf/event_names.hpp"
 
 namespace sframe_gen::trace {
 
@@ -17,29 +21,69 @@ namespace {
 
 using command_line::UsageError;
 
-struct KnownEvent {
+struct KnownPart {
   std::string_view name;
-  std::uint32_t type;
-  std::uint64_t config;
+  std::uint64_t value;
 };
 
-constexpr KnownEvent known_events[]{
-    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-    {"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
-    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
-    {"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES},
-    {"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
-    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
-    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
-    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-    {"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
-    {"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
-    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
-    {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+constexpr KnownPart known_caches[]{
+    {"L1-dcache", PERF_COUNT_HW_CACHE_L1D}, {"L1-icache", PERF_COUNT_HW_CACHE_L1I}, {"LLC", PERF_COUNT_HW_CACHE_LL},
+    {"dTLB", PERF_COUNT_HW_CACHE_DTLB},     {"iTLB", PERF_COUNT_HW_CACHE_ITLB},     {"branch", PERF_COUNT_HW_CACHE_BPU},
+    {"node", PERF_COUNT_HW_CACHE_NODE},
 };
+constexpr std::uint64_t operation_shift = 8, misses = std::uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS} << 16U;
+constexpr KnownPart known_operations[]{
+    {"-loads", std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << operation_shift},
+    {"-stores", std::uint64_t{PERF_COUNT_HW_CACHE_OP_WRITE} << operation_shift},
+    {"-prefetches", std::uint64_t{PERF_COUNT_HW_CACHE_OP_PREFETCH} << operation_shift},
+    {"-load-misses", std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << operation_shift | misses},
+    {"-store-misses", std::uint64_t{PERF_COUNT_HW_CACHE_OP_WRITE} << operation_shift | misses},
+    {"-prefetch-misses", std::uint64_t{PERF_COUNT_HW_CACHE_OP_PREFETCH} << operation_shift | misses},
+};
+
+/// "L1-dcache-load-misses"
+bool find_cache_event(std::string_view name, EventKind& kind) {
+  for (const KnownPart& cache : known_caches) {
+    if (!name.starts_with(cache.name)) continue;
+    const auto operation = std::ranges::find(known_operations, name.substr(cache.name.size()), &KnownPart::name);
+    if (operation == std::end(known_operations)) continue;
+    kind.type = PERF_TYPE_HW_CACHE;
+    kind.config = cache.value | operation->value;
+    return true;
+  }
+  return false;
+}
+
+/// "cycles", "L1-dcache-loads", "r1a8". False: there is none of the name.
+bool find_counted(std::string_view name, EventKind& kind) {
+  if (const auto known = std::ranges::find(known_events, name, &KnownEvent::name); known != known_events.end()) {
+    kind.type = known->type;
+    kind.config = known->config;
+    return true;
+  }
+  constexpr int hexadecimal = 16;
+  const auto raw =
+      name.starts_with('r') ? command_line::number_of<std::uint64_t>(name.substr(1), hexadecimal) : std::nullopt;
+  if (!raw) return find_cache_event(name, kind);
+  kind.type = PERF_TYPE_RAW;
+  kind.config = *raw;
+  return true;
+}
+
+/// "u", "k", "ppp", "uP"
+void read_modifiers(std::string_view letters, const std::string& name, EventKind& kind) {
+  const auto has = [&](char letter) { return letters.find(letter) != std::string_view::npos; };
+  const auto precise = static_cast<unsigned>(std::ranges::count(letters, 'p'));
+  if (letters.empty() || letters.find_first_not_of("ukpP") != std::string_view::npos ||
+      precise > EventKind::most_precise)
+    throw UsageError("event '" + printable(name) + "': unknown letters after the colon (use u, k, p to ppp, or P)");
+  if (has('u') || has('k')) {
+    kind.in_user = has('u');
+    kind.in_kernel = has('k');
+  }
+  kind.is_as_precise_as_possible = has('P');
+  kind.precision = has('P') ? EventKind::most_precise : precise;
+}
 
 /// "sched:sched_switch". False: there is none, or it is not for this user.
 bool find_tracepoint(const std::string& name, EventKind& kind) {
@@ -66,35 +110,34 @@ bool EventKind::is_tracepoint() const {
   return type == PERF_TYPE_TRACEPOINT;
 }
 
+bool EventKind::lower_precision() {
+  if (!is_as_precise_as_possible || precision == 0) return false;
+  --precision;
+  return true;
+}
+
 EventKind event_named(const std::string& name) {
   EventKind kind{.name = name};
-  std::string plain = name;
-  if (plain.ends_with(":u") || plain.ends_with(":k")) {
-    (plain.back() == 'u' ? kind.in_kernel : kind.in_user) = false;
-    plain.resize(plain.size() - 2);
+  const std::size_t colon = name.rfind(':');
+  const std::string plain = name.substr(0, colon);
+  const std::string after = colon == std::string::npos ? "" : name.substr(colon + 1);
+  if (find_counted(plain, kind)) {
+    if (colon != std::string::npos) read_modifiers(after, name, kind);
+    return kind;
+  }
+  // A tracepoint's own name has a colon.
+  if (find_tracepoint(name, kind)) return kind;
+  if (find_tracepoint(plain, kind)) {
+    read_modifiers(after, name, kind);
+    return kind;
   }
   std::vector<std::string> names;
-  for (const KnownEvent& known : known_events) {
-    names.emplace_back(known.name);
-    if (known.name != plain) continue;
-    kind.type = known.type;
-    kind.config = known.config;
-    return kind;
-  }
-  constexpr int hexadecimal = 16;
-  const auto raw =
-      command_line::number_of<std::uint64_t>(std::string_view(plain).substr(plain.empty() ? 0 : 1), hexadecimal);
-  if (plain.starts_with('r') && raw) {
-    kind.type = PERF_TYPE_RAW;
-    kind.config = *raw;
-    return kind;
-  }
-  if (!find_tracepoint(plain, kind)) {
-    const bool may_be_one = plain.find(':') != std::string::npos;
-    throw UsageError("unknown event '" + printable(name) + "'" + command_line::suggestion_for(plain, names) +
-                     (may_be_one ? " (tracepoints are in /sys/kernel/tracing/events, for root)" : ""));
-  }
-  return kind;
+  for (const KnownEvent& known : known_events) names.emplace_back(known.name);
+  if (name.find_first_of("/{") != std::string::npos)
+    throw UsageError("unknown event '" + printable(name) + "' (give a counter of the processor as -e rNUMBER)");
+  std::string hint = command_line::suggestion_for(plain, names);
+  if (colon != std::string::npos) hint += " (tracepoints are in /sys/kernel/tracing/events, for root)";
+  throw UsageError("unknown event '" + printable(name) + "'" + (hint.empty() ? " (`perf list` names them)" : hint));
 }
 
 }  // namespace sframe_gen::trace

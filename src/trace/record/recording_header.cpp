@@ -5,6 +5,10 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <ctime>
+#include <fstream>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "command_line/options.hpp"
@@ -26,12 +30,64 @@ enum Feature : unsigned {
   Version = 5,
   Machine = 6,
   Processors = 7,
+  ProcessorName = 8,
+  ProcessorId = 9,
   CommandLine = 11,
   EventDescriptions = 12,
+  SampleTimes = 21,
+  ClockResolution = 23,
+  ClockPair = 29,
 };
 
 void put_text(ByteWriter& feature, std::string_view text) {
   feature.append_bytes(text_feature(text, host_endian));
+}
+
+/// "model name" and others of the first processor of /proc/cpuinfo.
+std::map<std::string, std::string> first_processor() {
+  std::map<std::string, std::string> fields;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string name = line.substr(0, line.find_last_not_of(" \t:", colon) + 1);
+    fields[name] = colon + 2 < line.size() ? line.substr(colon + 2) : "";
+  }
+  return fields;
+}
+
+/// As perf has them, which reads a missing one as a null pointer (perf 6.1 data convert --to-json).
+void describe_processor_kind(PerfDataWriter& writer, std::string_view machine) {
+  const std::map<std::string, std::string> fields = first_processor();
+  const auto field = [&](const char* name) {
+    const auto found = fields.find(name);
+    return found == fields.end() || found->second.empty() ? std::string(machine) : found->second;
+  };
+  writer.set_feature(Feature::ProcessorName, text_feature(field("model name"), host_endian));
+  const std::string id = fields.contains("cpu family") ? field("vendor_id") + "," + field("cpu family") + "," +
+                                                             field("model") + "," + field("stepping")
+                                                       : std::string(machine);
+  writer.set_feature(Feature::ProcessorId, text_feature(id, host_endian));
+}
+
+std::uint64_t ns_of(clockid_t clock, int (*read)(clockid_t, timespec*)) {
+  constexpr std::uint64_t ns_in_s = 1'000'000'000;
+  timespec time{};
+  read(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * ns_in_s + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// The clock of the records, which EventFiles asks for, and the wall clock at the same time.
+void describe_clock(PerfDataWriter& writer) {
+  ByteWriter resolution(host_endian), pair(host_endian);
+  resolution.u64(ns_of(CLOCK_MONOTONIC, ::clock_getres));
+  writer.set_feature(Feature::ClockResolution, resolution.release());
+  constexpr std::uint32_t version = 1;
+  pair.u32(version);
+  pair.u32(CLOCK_MONOTONIC);
+  pair.u64(ns_of(CLOCK_REALTIME, ::clock_gettime));
+  pair.u64(ns_of(CLOCK_MONOTONIC, ::clock_gettime));
+  writer.set_feature(Feature::ClockPair, pair.release());
 }
 
 std::vector<std::byte> described_processors() {
@@ -98,11 +154,20 @@ void describe_recording(PerfDataWriter& writer, const std::vector<EventKind>& ki
   set_text(Feature::Version, "sframe-trace " SFRAME_GEN_VERSION);
   set_text(Feature::Machine, host.machine);
   writer.set_feature(Feature::Processors, described_processors());
+  describe_processor_kind(writer, host.machine);
+  describe_clock(writer);
   writer.set_feature(Feature::CommandLine, described_command_line(command_line));
   writer.set_feature(Feature::EventDescriptions, described_events(kinds, events));
   if (auto data = described_tracepoints(kinds); !data.empty())
     writer.set_feature(Feature::TracingData, std::move(data));
   if (auto ids = described_build_ids(); !ids.empty()) writer.set_feature(Feature::BuildIds, std::move(ids));
+}
+
+void describe_times(PerfDataWriter& writer, std::uint64_t first_ns, std::uint64_t last_ns) {
+  ByteWriter times(host_endian);
+  times.u64(first_ns);
+  times.u64(last_ns);
+  writer.set_feature(Feature::SampleTimes, times.release());
 }
 
 }  // namespace sframe_gen::trace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,12 @@
 
 namespace sframe_gen::trace {
 
-/// Adds what perf says of a recording besides its records: the machine, the kernel and its build-id, the command line
-/// and the names of the events.
+/// Adds what perf says of a recording besides its records: the machine, the kernel and its build-id, the command line,
+/// the names of the events, and the wall clock beside the clock of the records.
 void describe_recording(PerfDataWriter& writer, const std::vector<EventKind>& kinds,
                         const std::vector<WrittenEvent>& events, const std::vector<std::string>& command_line);
+
+/// Adds the times of the first and the last sample, by which perf takes a part of a recording (`--time 0%-50%`).
+void describe_times(PerfDataWriter& writer, std::uint64_t first_ns, std::uint64_t last_ns);
 
 }  // namespace sframe_gen::trace

@@ -91,7 +91,8 @@ void WalkedRecords::take(const TakenRecord& taken) {
     if (record.type == record_type::map2) add_build_id(record, bytes);
     return write(bytes);
   }
-  ++samples_;
+  if (samples_++ == 0) first_ns_ = record.time;
+  last_ns_ = std::max(last_ns_, record.time);
   programs_.take(record, walker_, [&](const Sample& sample) {
     if (sinks_.file != nullptr) sinks_.file->append(call_chain_record(record, sample, host_endian).bytes);
     if (sinks_.raw != nullptr) sinks_.raw->append(taken.bytes);

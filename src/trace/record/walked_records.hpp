@@ -36,6 +36,9 @@ class WalkedRecords {
 
   const std::optional<KernelMark>& kernel_mark() const { return programs_.kernel_mark(); }
   std::uint64_t samples() const { return samples_; }
+  /// The times of the first and last sample; 0 before there is one.
+  std::uint64_t first_ns() const { return first_ns_; }
+  std::uint64_t last_ns() const { return last_ns_; }
 
  private:
   void write(std::span<const std::byte> record);
@@ -46,7 +49,7 @@ class WalkedRecords {
   RecordSinks sinks_;
   RecordedPrograms programs_;
   Walker walker_;
-  std::uint64_t samples_ = 0, lost_ = 0;
+  std::uint64_t samples_ = 0, lost_ = 0, first_ns_ = 0, last_ns_ = 0;
 };
 
 /// Returns a record of the kernel's, which must be whole, as its events describe it. Its layout is null if it is of

@@ -1,7 +1,9 @@
 #include "trace/recorded/core_file.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "elf/machine.hpp"
@@ -27,8 +29,13 @@ elf::Image open_core(const std::filesystem::path& path) {
 
 }  // namespace
 
-CoreFile::CoreFile(const std::filesystem::path& path, const FileRoot& root, const TranslationOptions& options)
-    : image_(open_core(path)), root_(root), options_(options), abi_(elf::machine_of(image_).abi) {
+CoreFile::CoreFile(const std::filesystem::path& path, const FileRoot& root, std::filesystem::path program,
+                   const TranslationOptions& options)
+    : image_(open_core(path)),
+      root_(root),
+      program_(std::move(program)),
+      options_(options),
+      abi_(elf::machine_of(image_).abi) {
   for (const Elf64_Phdr& segment : image_.segments()) {
     if (segment.p_type == PT_LOAD) loads_.push_back(segment);
   }
@@ -73,21 +80,21 @@ void CoreFile::take_note(const elf::Note& note) {
     pid_ = static_cast<int>(load<std::uint32_t>(field(program_pid, 4, "process"), image_.endian()));
     name_ = printable(text_before_zero(field(program_name, program_name_size, "name")));
   } else if (note.type == NT_AUXV) {
-    vdso_ = find_vdso(note);
+    read_auxiliary_vector(note);
   } else if (note.type == NT_FILE) {
     read_files(note);
   }
 }
 
-std::uint64_t CoreFile::find_vdso(const elf::Note& note) const {
+void CoreFile::read_auxiliary_vector(const elf::Note& note) {
   const InputOrigin origin{image_.name(), "NT_AUXV"};
-  constexpr std::uint64_t sysinfo_header = 33;  // AT_SYSINFO_EHDR
+  constexpr std::uint64_t program_headers = 3, sysinfo_header = 33;  // AT_PHDR, AT_SYSINFO_EHDR
   for (ByteReader reader(note.descriptor, image_.endian(), origin); !reader.at_end();) {
     const std::uint64_t type = reader.u64("type");
     const std::uint64_t value = reader.u64("value");
-    if (type == sysinfo_header) return value;
+    if (type == sysinfo_header) vdso_ = value;
+    if (type == program_headers) program_headers_ = value;
   }
-  return 0;
 }
 
 void CoreFile::read_files(const elf::Note& note) {
@@ -161,8 +168,38 @@ AddressSpace CoreFile::address_space() {
   return {mappings, [this](const Mapping& mapping) { return files_.get(mapping.path, [&] { return open(mapping); }); }};
 }
 
-/// By the page with the file's headers, its build-id among them as a rule, which kernels dump of each file. Empty: it
-/// is the one.
+/// The build-id of a file that was mapped at `begin`, by its headers there. Empty: it has none, or the core file lacks
+/// it.
+std::vector<std::byte> CoreFile::build_id_at(std::uint64_t begin) const {
+  const auto head = memory_at(begin);
+  if (head.size() < sizeof(Elf64_Ehdr)) return {};
+  const InputOrigin origin{image_.name(), "headers of a file"};
+  const Endian endian = image_.endian();
+  const auto offset = load<std::uint64_t>(head.subspan(offsetof(Elf64_Ehdr, e_phoff)), endian);
+  const auto count = load<std::uint16_t>(head.subspan(offsetof(Elf64_Ehdr, e_phnum)), endian);
+  if (offset > head.size() || (head.size() - offset) / sizeof(Elf64_Phdr) < count) return {};
+  std::optional<std::uint64_t> first;  // address of the file's begin, as the file has it
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto segment = head.subspan(offset + i * sizeof(Elf64_Phdr), sizeof(Elf64_Phdr));
+    const auto type = load<std::uint32_t>(segment, endian);
+    const auto address = load<std::uint64_t>(segment.subspan(offsetof(Elf64_Phdr, p_vaddr)), endian);
+    const auto size = load<std::uint64_t>(segment.subspan(offsetof(Elf64_Phdr, p_filesz)), endian);
+    const auto alignment = load<std::uint64_t>(segment.subspan(offsetof(Elf64_Phdr, p_align)), endian);
+    if (type == PT_LOAD && !first)
+      first = address - load<std::uint64_t>(segment.subspan(offsetof(Elf64_Phdr, p_offset)), endian);
+    if (type != PT_NOTE) continue;
+    // Linkers put notes after the headers, and no linker puts them before the first segment's header.
+    const auto bytes = memory_at(begin + address - first.value_or(0));
+    constexpr std::uint64_t most_notes = std::uint64_t{1} << 16U;
+    if (size > bytes.size() || size > most_notes) continue;
+    for (const elf::Note& note : elf::read_notes(bytes.first(size), alignment, endian, origin))
+      if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return {note.descriptor.begin(), note.descriptor.end()};
+  }
+  return {};
+}
+
+/// By the build-id if both have one: a file that was stripped or converted since keeps it. Else by the page with the
+/// file's headers, which kernels dump of each file. Empty: it is the one.
 std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping) const {
   const FilePart* first = nullptr;
   for (const FilePart& part : parts_) {
@@ -171,8 +208,20 @@ std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping)
   const auto memory = first == nullptr ? std::span<const std::byte>() : memory_at(first->begin);
   const auto file = image.file_bytes();
   const auto size = std::min<std::size_t>(header_page, file.size());
+  if (first != nullptr) {
+    const std::vector<std::byte> loaded = build_id_at(first->begin);
+    const auto own = elf::build_id(image);
+    if (!loaded.empty() && !own.empty())
+      return std::ranges::equal(loaded, own) ? "" : "not the file that was loaded (its build-id is another)";
+  }
   if (memory.size() < size) return "cannot be told from another: the core file lacks the page with its headers";
   return std::memcmp(memory.data(), file.data(), size) == 0 ? "" : "not the file that was loaded";
+}
+
+bool CoreFile::is_program(const Mapping& mapping) const {
+  return std::ranges::any_of(parts_, [&](const FilePart& part) {
+    return part.path == mapping.path && part.begin <= program_headers_ && program_headers_ < part.end;
+  });
 }
 
 OpenedFile CoreFile::open(const Mapping& mapping) {
@@ -181,7 +230,8 @@ OpenedFile CoreFile::open(const Mapping& mapping) {
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
   }
   if (mapping.path.empty()) return {nullptr, is_of_no_file, perf_maps_.of(pid_, root_)};
-  elf::Image image = root_.open(mapping.path);
+  const bool is_given = !program_.empty() && is_program(mapping);
+  elf::Image image = is_given ? elf::Image::open(program_) : root_.open(mapping.path);
   if (std::string why = why_other(image, mapping); !why.empty()) return {nullptr, std::move(why)};
   return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
 }

@@ -24,8 +24,10 @@ class CoreFile {
     unwind::Registers registers;
   };
 
-  /// `root`: where the process's files are. Throws Failure.
-  CoreFile(const std::filesystem::path& path, const FileRoot& root, const TranslationOptions& options);
+  /// `root`: where the process's files are. `program`: the program's file, wherever it was; empty: where it was. Throws
+  /// Failure.
+  CoreFile(const std::filesystem::path& path, const FileRoot& root, std::filesystem::path program,
+           const TranslationOptions& options);
   CoreFile(const CoreFile&) = delete;
   CoreFile& operator=(const CoreFile&) = delete;
 
@@ -55,16 +57,19 @@ class CoreFile {
   void read_notes();
   void take_note(const elf::Note& note);
   void read_files(const elf::Note& note);
-  std::uint64_t find_vdso(const elf::Note& note) const;
+  void read_auxiliary_vector(const elf::Note& note);
   /// Bytes of memory from `address`, as far as the file has them.
   std::span<const std::byte> memory_at(std::uint64_t address) const;
   const Elf64_Phdr* segment_at(std::uint64_t address) const;
 
   OpenedFile open(const Mapping& mapping);
+  bool is_program(const Mapping& mapping) const;
   std::string why_other(const elf::Image& image, const Mapping& mapping) const;
+  std::vector<std::byte> build_id_at(std::uint64_t begin) const;
 
   elf::Image image_;
   const FileRoot& root_;
+  std::filesystem::path program_;
   const TranslationOptions& options_;
   sframe::Abi abi_;
   std::vector<Elf64_Phdr> loads_;  ///< ascending
@@ -72,7 +77,8 @@ class CoreFile {
   std::vector<Thread> threads_;
   std::string name_;
   int pid_ = 0;
-  std::uint64_t vdso_ = 0;  ///< address; 0: none
+  std::uint64_t vdso_ = 0;             ///< address; 0: none
+  std::uint64_t program_headers_ = 0;  ///< address of the program's; 0: not known
   OpenedFiles files_;
   PerfMaps perf_maps_;
 };

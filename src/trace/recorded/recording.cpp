@@ -18,6 +18,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
+#include "trace/perf/event_names.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
@@ -278,6 +279,38 @@ Recording::Recording(MappedFile file, OpenFile open_file, RecordedPrograms::Open
       programs_({file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size(), &deferred_},
                 std::move(open_file), std::move(open_jit_code)) {}
 
+std::string SampledEvent::unit() const {
+  return counts_cpu_time ? "ns" : std::string(without_modifiers(name));
+}
+
+std::vector<SampledEvent> sampled_events(const EventLayouts& layouts, const std::vector<std::string>& names) {
+  std::vector<SampledEvent> events;
+  for (const EventLayout& layout : layouts.all())
+    events.push_back({names[events.size()], layout.counts_cpu_time, layout.frequency});
+  return events;
+}
+
+bool Recording::choose(SampleChoice choice) {
+  const std::vector<std::string> names = file_.event_names();
+  for (std::size_t number = 0; number < names.size(); ++number)
+    if (choice.event == names[number] || choice.event == without_modifiers(names[number]))
+      choice.events.push_back(number);
+  if (!choice.event.empty() && choice.events.empty()) return false;
+  choice_ = choice;
+  programs_.choose(std::move(choice));
+  return true;
+}
+
+std::vector<std::size_t> Recording::events_with_samples() const {
+  std::vector<bool> has_samples(file_.layouts().all().size());
+  for (const PerfRecord& record : file_.records())
+    if (record.type == record_type::sample) has_samples[record.layout->number] = true;
+  std::vector<std::size_t> numbers;
+  for (std::size_t number = 0; number < has_samples.size(); ++number)
+    if (has_samples[number] && choice_.has_event(number)) numbers.push_back(number);
+  return numbers;
+}
+
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
                          const std::function<void(const PerfRecord&)>& take_record) {
   constexpr std::uint64_t between_reports = 256;
@@ -339,6 +372,8 @@ void RecordedPrograms::take_mapping(const PerfRecord& record) {
     space = std::make_shared<AddressSpace>(*space);
   }
   space->add(mapping);
+  std::string& file = programs_[words.process].file;
+  if (file.empty() && mapping.path.starts_with('/') && !mapping.is_of_no_file()) file = mapping.path;
   if (auto code = open_jit_code_ ? open_jit_code_(mapping) : nullptr) space->set_jit_code(std::move(code));
 }
 
@@ -363,15 +398,15 @@ void RecordedPrograms::take_name(const PerfRecord& record) {
   if ((record.flags & of_exec) != 0) programs_.erase(process);
 }
 
-void RecordedPrograms::put_name(int process, int thread, std::string& name) const {
+void RecordedPrograms::put_names(Sample& sample) const {
+  const auto of_thread = names_.find(sample.thread), of_process = names_.find(sample.process);
   // A thread that was there before the recording began, and was never renamed, has its process's name.
-  for (const int number : {thread, process}) {
-    const auto known = names_.find(number);
-    if (known == names_.end()) continue;
-    name = known->second;
-    return;
+  if (of_thread != names_.end()) {
+    sample.name = of_thread->second;
+  } else {
+    sample.name = of_process != names_.end() ? of_process->second : ":" + std::to_string(sample.thread);
   }
-  name = ":" + std::to_string(thread);
+  sample.process_name = of_process != names_.end() ? of_process->second : sample.name;
 }
 
 void RecordedPrograms::take_fork(const PerfRecord& record) {
@@ -392,7 +427,9 @@ void RecordedPrograms::take_fork(const PerfRecord& record) {
   }
   const auto old = programs_.find(parent);
   const bool inherits = old != programs_.end() && (record.flags & is_found) == 0;
-  programs_.insert_or_assign(process, Program{inherits ? old->second.space : nullptr, {}});
+  Program program;
+  if (inherits) program = {.space = old->second.space, .file = old->second.file};
+  programs_.insert_or_assign(process, std::move(program));
 }
 
 void RecordedPrograms::take_exit(const PerfRecord& record) {
@@ -426,14 +463,17 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   sample.process = words.process;
   sample.thread = words.thread;
   sample.time = record.time;
-  sample.cpu_ns = record.layout->counts_cpu_time ? words.period : 0;
-  put_name(words.process, words.thread, sample.name);
+  sample.event = record.layout->number;
+  // A period that is not known counts the sample.
+  sample.period = std::max<std::uint64_t>(words.period, 1);
+  put_names(sample);
   had_sample_ = true;
-  if (!choice_.has(sample.process, sample.thread, sample.name, sample.time)) {
+  if (!choice_.has_event(sample.event) || !choice_.has(sample.process, sample.thread, sample.name, sample.time)) {
     ++left_out_;
     return;
   }
   AddressSpace& space = *space_of(words.process);
+  sample.program = programs_[words.process].file;
   if (space.jit_code() != nullptr) space.jit_code()->go_to(sample.time);
   put_part(words.call_chain, chain_mark::kernel, sample.kernel);
   const auto cookie = cookie_of(words.call_chain);

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -74,12 +75,28 @@ class RecordedFiles {
 
 struct SampleWords;
 
+/// An event of which there are samples.
+struct SampledEvent {
+  std::string name;              ///< as it was asked for: "cycles:u"
+  bool counts_cpu_time = false;  ///< in ns; others count themselves
+  std::uint64_t frequency = 0;   ///< samples a second that were asked for; 0: a period was
+
+  /// Of its periods: "ns", or "page-faults".
+  std::string unit() const;
+};
+
+/// Of the layouts; there are as many names.
+std::vector<SampledEvent> sampled_events(const EventLayouts& layouts, const std::vector<std::string>& names);
+
 /// One sample, its stack walked.
 struct Sample {
   int process = 0, thread = 0;
   std::string name;                   ///< of the thread when it was taken
+  std::string process_name;           ///< of the process's first thread, as far as it is known
+  std::string_view program;           ///< the file that the process runs, until the next sample; empty: not known
   std::uint64_t time = 0;             ///< ns
-  std::uint64_t cpu_ns = 0;           ///< CPU time that it stands for; 0: its event counts something else
+  std::size_t event = 0;              ///< its number
+  std::uint64_t period = 1;           ///< how many of the event it stands for
   std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
   bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
   Stack user;
@@ -170,8 +187,9 @@ class RecordedPrograms {
   /// A program runs on while it has threads, also when its first one, which has its number, has ended.
   struct Program {
     Space space;
-    std::set<int> others;  ///< than the first one
+    std::set<int> others{};  ///< than the first one
     bool has_first = true;
+    std::string file{};  ///< that it runs: the first that it mapped
   };
 
   void take_mapping(const PerfRecord& record);
@@ -180,7 +198,7 @@ class RecordedPrograms {
   void take_fork(const PerfRecord& record);
   void take_exit(const PerfRecord& record);
   void take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take);
-  void put_name(int process, int thread, std::string& name) const;
+  void put_names(Sample& sample) const;
   Space& space_of(int process);
 
   RecordSource source_;
@@ -214,7 +232,12 @@ class Recording {
   /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return programs_.kernel_mark(); }
 
-  void choose(SampleChoice choice) { programs_.choose(std::move(choice)); }
+  /// Chooses samples. False: none of the recording's events has the name that was chosen.
+  bool choose(SampleChoice choice);
+  /// In their order.
+  std::vector<SampledEvent> events() const { return sampled_events(file_.layouts(), file_.event_names()); }
+  /// Returns the numbers of the events that have samples and are chosen.
+  std::vector<std::size_t> events_with_samples() const;
   std::uint64_t left_out() const { return programs_.left_out(); }
   std::uint64_t unknown() const { return programs_.unknown(); }
 
@@ -224,6 +247,7 @@ class Recording {
 
  private:
   PerfDataFile file_;
+  SampleChoice choice_;
   DeferredChains deferred_;
   RecordedPrograms programs_;
 };

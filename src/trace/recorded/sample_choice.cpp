@@ -42,8 +42,12 @@ bool SampleChoice::has(int process, int thread, std::string_view name, std::uint
          is_one_of(names, name);
 }
 
+bool SampleChoice::has_event(std::size_t number) const {
+  return is_one_of(events, number);
+}
+
 bool SampleChoice::has_all() const {
-  return processes.empty() && threads.empty() && names.empty() && begin == 0 &&
+  return events.empty() && processes.empty() && threads.empty() && names.empty() && begin == 0 &&
          end == std::numeric_limits<std::uint64_t>::max();
 }
 

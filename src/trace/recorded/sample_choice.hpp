@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,11 +14,14 @@ namespace sframe_gen::trace {
 /// Which samples of a recording are shown. Each condition that is empty holds for all.
 struct SampleChoice {
   std::vector<int> processes, threads;
-  std::vector<std::string> names;  ///< of threads, whole
+  std::vector<std::string> names;   ///< of threads, whole
+  std::string event;                ///< by name, with modifiers or without
+  std::vector<std::size_t> events;  ///< that have this name, by number
   /// ns, both included.
   std::uint64_t begin = 0, end = std::numeric_limits<std::uint64_t>::max();
 
   bool has(int process, int thread, std::string_view name, std::uint64_t time) const;
+  bool has_event(std::size_t number) const;
   bool has_all() const;
 };
 

@@ -13,6 +13,7 @@
 #include "support/utf8.hpp"
 #include "trace/report/flame_graph_script.hpp"
 #include "trace/report/json_report.hpp"
+#include "trace/report/own_name.hpp"
 #include "trace/report/text_report.hpp"
 
 namespace sframe_gen::trace {
@@ -28,7 +29,7 @@ std::string without_marks(std::string name) {
 
 struct Node {
   std::size_t name = 0, depth = 0;
-  std::uint64_t samples = 0;
+  std::uint64_t size = 0;  ///< samples, or the sum of their periods
 };
 
 /// The stacks as a tree, a caller before its callees.
@@ -41,7 +42,8 @@ class Tree {
       if (stacks.name(id) == root) number_of_[id] = 0;
     nodes_.push_back({0, 0, 0});
     open_ = {0};
-    for (const FoldedStacks::Counted* counted : stacks.by_names()) add(stacks, counted->first, counted->second);
+    for (const FoldedStacks::Counted* counted : stacks.by_names())
+      add(stacks, counted->first, stacks.sum().size_of(counted->second));
   }
 
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -58,8 +60,8 @@ class Tree {
     return number_of_[id];
   }
 
-  void add(const FoldedStacks& stacks, const FoldedStacks::Stack& stack, std::uint64_t count) {
-    nodes_[open_[0]].samples += count;
+  void add(const FoldedStacks& stacks, const FoldedStacks::Stack& stack, std::uint64_t size) {
+    nodes_[open_[0]].size += size;
     std::size_t depth = 1;
     for (const FoldedStacks::Id id : stack) {
       const std::size_t name = number_of(stacks, id);
@@ -68,7 +70,7 @@ class Tree {
         open_.push_back(nodes_.size());
         nodes_.push_back({name, depth, 0});
       }
-      nodes_[open_[depth++]].samples += count;
+      nodes_[open_[depth++]].size += size;
     }
     open_.resize(depth);
   }
@@ -96,7 +98,7 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-constexpr std::size_t row_height = 17, top_space = 40, bottom_space = 30;
+constexpr std::size_t row_height = 17, top_space = 64, bottom_space = 10;
 
 std::size_t height_of(std::size_t deepest) {
   return top_space + (deepest + 1) * row_height + bottom_space;
@@ -114,30 +116,30 @@ std::string fitting(std::string_view name, double width) {
 
 /// Rectangles at their places, as the script draws them at first: the widest ones, and with a node its callers, which
 /// are as wide at least.
-void write_static_picture(std::ostream& out, const Tree& tree, std::size_t deepest) {
+void write_static_picture(std::ostream& out, const Tree& tree, std::size_t deepest, bool has_roots_below) {
   constexpr std::size_t most = 4000;
   constexpr double side = 10, width = 1180, narrowest = 1, gap = 0.3, into = 3, baseline = 12;
   const std::vector<Node>& nodes = tree.nodes();
-  const double scale = width / static_cast<double>(std::max<std::uint64_t>(nodes.front().samples, 1));
+  const double scale = width / static_cast<double>(std::max<std::uint64_t>(nodes.front().size, 1));
   std::vector<std::uint64_t> sizes;
   sizes.reserve(nodes.size());
-  for (const Node& node : nodes) sizes.push_back(node.samples);
+  for (const Node& node : nodes) sizes.push_back(node.size);
   std::ranges::sort(sizes, std::greater());
   const std::uint64_t least = sizes.size() > most ? sizes[most] + 1 : 0;
   std::vector<std::uint64_t> next(deepest + 2);  // where the next node of each depth begins
   for (const Node& node : nodes) {
     const std::uint64_t start = next[node.depth];
-    next[node.depth] += node.samples;
+    next[node.depth] += node.size;
     next[node.depth + 1] = start;
-    const double wide = static_cast<double>(node.samples) * scale;
-    if (wide < narrowest || node.samples < least) continue;
+    const double wide = static_cast<double>(node.size) * scale;
+    if (wide < narrowest || node.size < least) continue;
     const double x = side + static_cast<double>(start) * scale;
-    const std::size_t y = top_space + (deepest - node.depth) * row_height;
+    const std::size_t y = top_space + (has_roots_below ? deepest - node.depth : node.depth) * row_height;
     const std::string& name = tree.names()[node.name];
     const char* const color = name == "[kernel]" || name.ends_with("_[k]") ? "#8bd" : "#f9a25b";
     out << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << wide - gap << "\" height=\"" << row_height - 1
         << "\" fill=\"" << color << "\"/>\n";
-    const std::string text = fitting(name, wide);
+    const std::string text = fitting(short_label(name), wide);
     if (!text.empty())
       out << "<text x=\"" << x + into << "\" y=\"" << static_cast<double>(y) + baseline << "\">" << text << "</text>\n";
   }
@@ -182,7 +184,8 @@ void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
       add_name(name, "_[k]");
     }
   }
-  ++counts_[stack_];
+  counts_[stack_].add(sample.period);
+  sum_.add(sample.period);
 }
 
 /// In the order of the texts that the names make with this letter between them.
@@ -212,29 +215,33 @@ std::vector<const FoldedStacks::Counted*> FoldedStacks::by_names() const {
   return ordered('\1');
 }
 
-void FoldedStacks::write(std::ostream& out) const {
+void FoldedStacks::write(std::ostream& out, bool has_periods) const {
   for (const Counted* counted : ordered(';')) {
     const char* between = "";
     for (const Id id : counted->first) {
       out << between << name(id);
       between = ";";
     }
-    out << ' ' << counted->second << '\n';
+    out << ' ' << (has_periods ? counted->second.periods : counted->second.samples) << '\n';
   }
 }
 
-void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const std::string& title) {
+void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const FlameGraphStyle& style) {
   const Tree tree(stacks);
+  const TotalWeight& sum = stacks.sum();
+  const std::string unit = sum.has_same_periods() ? "samples" : style.unit;
   const std::size_t deepest = std::ranges::max(tree.nodes(), {}, &Node::depth).depth;
-  const std::string heading = escaped(title + ": " + count_of(tree.nodes().front().samples, "sample"));
+  const std::string heading =
+      escaped(style.title + ": " + count_of(sum.samples(), "sample") +
+              (sum.has_same_periods() ? "" : ", " + std::to_string(sum.periods()) + " " + style.unit));
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\""
       << height_of(deepest)
       << "\" font-family=\"monospace\" "
          "font-size=\"11\">\n<title>"
-      << heading << "</title>\n<text id=\"title\" x=\"420\" y=\"20\">" << heading
+      << heading << "</title>\n<text id=\"title\" x=\"10\" y=\"18\">" << heading
       << "</text>\n<g id=\"without-script\">\n";
-  write_static_picture(out, tree, deepest);
+  write_static_picture(out, tree, deepest, style.has_roots_below);
   out << "</g>\n"
          "<script><![CDATA[\n\"use strict\";\n(() => {\nconst names = [\n";
   const char* between = "";
@@ -242,10 +249,23 @@ void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const std:
     out << between << quoted_for_script(name);
     between = ",\n";
   }
-  out << "\n];\nconst nodes = [\n";
+  // Where the label of a name begins, if not with the name.
+  out << "\n];\nconst labelBegins = {";
+  between = "";
+  for (std::size_t i = 0; i < tree.names().size(); ++i) {
+    const std::string& name = tree.names()[i];
+    const std::size_t begin = begin_of_own_name(name);
+    // The script counts in units of UTF-16.
+    const auto is_ascii = [](char letter) { return static_cast<unsigned char>(letter) < 0x80; };
+    if (begin == 0 || !std::ranges::all_of(name.substr(0, begin), is_ascii)) continue;
+    out << between << i << ':' << begin;
+    between = ",";
+  }
+  out << "};\nconst rootsBelow = " << (style.has_roots_below ? "true" : "false")
+      << ", unit = " << quoted_for_script(unit) << ";\nconst nodes = [\n";
   between = "";
   for (const Node& node : tree.nodes()) {
-    out << between << node.name << ',' << node.depth << ',' << node.samples;
+    out << between << node.name << ',' << node.depth << ',' << node.size;
     between = ",\n";
   }
   out << "\n];" << flame_graph_script << "})();\n]]></script>\n</svg>\n";

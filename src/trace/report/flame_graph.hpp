@@ -12,6 +12,7 @@
 #include "support/hash.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
+#include "trace/report/weight.hpp"
 
 namespace sframe_gen::trace {
 
@@ -22,7 +23,7 @@ class FoldedStacks {
   using Id = std::uint32_t;  ///< of a name
   /// Thread name and functions from the outermost one.
   using Stack = std::vector<Id>;
-  using Counted = std::pair<const Stack, std::uint64_t>;
+  using Counted = std::pair<const Stack, Weight>;
 
   void add(KernelNames& kernel, const Sample& sample);
   /// UTF-8, without the form's own marks, and not long.
@@ -30,8 +31,10 @@ class FoldedStacks {
   std::size_t name_count() const { return names_.size(); }
   /// The stacks and how often, in an order in which those with the same outermost functions stand together.
   std::vector<const Counted*> by_names() const;
-  /// In order of their text.
-  void write(std::ostream& out) const;
+  /// All samples.
+  const TotalWeight& sum() const { return sum_; }
+  /// In order of their text, with the number of samples or the sum of their periods.
+  void write(std::ostream& out, bool has_periods) const;
 
  private:
   void add_name(std::string_view name, std::string_view mark = {});
@@ -40,14 +43,20 @@ class FoldedStacks {
 
   SeededMap<std::string, Id> ids_;
   std::vector<const std::string*> names_;
-  std::map<Stack, std::uint64_t> counts_;
+  std::map<Stack, Weight> counts_;
+  TotalWeight sum_;
   Stack stack_;  ///< its room is used again
 };
 
-/// One SVG file that a browser shows by itself: a rectangle for each function called from the one below it, as wide as
+/// One SVG file that a browser shows by itself: a rectangle for each function under the one that called it, as wide as
 /// its share of the samples. A click widens a part, Ctrl-F searches. The script in it draws what is wide enough to be
 /// seen, so the number of stacks does not matter. Without a script, as in a page's picture, the widest 4,000 rectangles
-/// are seen. `title`: what was sampled.
-void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const std::string& title);
+/// are seen. Widths are those of periods where these differ.
+struct FlameGraphStyle {
+  std::string title;             ///< what was sampled
+  std::string unit;              ///< of periods
+  bool has_roots_below = false;  ///< callers are under what they call
+};
+void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const FlameGraphStyle& style);
 
 }  // namespace sframe_gen::trace

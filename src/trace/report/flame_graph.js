@@ -1,13 +1,13 @@
-// Draws `names` and `nodes` (for each its name's index, depth and number of samples, a caller before its callees), which
-// are defined before it in the file. src/CMakeLists.txt makes a string of it, without this comment.
+// Draws `names`, `labelBegins`, `rootsBelow`, `unit` and `nodes` (for each its name's index, depth and size, a caller before its
+// callees), which are defined before it in the file. src/CMakeLists.txt makes a string of it, without this comment.
 
 const svg = document.documentElement, space = "http://www.w3.org/2000/svg";
 document.getElementById("without-script").remove();
 svg.setAttribute("width", "100%");
-const count = nodes.length / 3, rowHeight = 17, charWidth = 6.6, side = 10, top = 40;
+const count = nodes.length / 3, rowHeight = 17, charWidth = 6.6, side = 10, top = 64;
 const start = new Float64Array(count), end = new Int32Array(count), parent = new Int32Array(count).fill(-1);
-const nameOf = i => names[nodes[3 * i]], depthOf = i => nodes[3 * i + 1], samplesOf = i => nodes[3 * i + 2];
-let deepest = 0, zoomed = 0, wanted = null;
+const nameOf = i => names[nodes[3 * i]], depthOf = i => nodes[3 * i + 1], sizeOf = i => nodes[3 * i + 2];
+let deepest = 0, zoomed = 0, wanted = null, wantedText = "";
 
 // A node begins where its elder sibling ends, or its parent begins.
 const path = [], next = [];
@@ -16,7 +16,7 @@ for (let i = 0; i < count; ++i) {
   while (path.length > depth) end[path.pop()] = i;
   parent[i] = depth > 0 ? path[depth - 1] : -1;
   start[i] = depth > 0 ? next[depth - 1] : 0;
-  if (depth > 0) next[depth - 1] += samplesOf(i);
+  if (depth > 0) next[depth - 1] += sizeOf(i);
   path[depth] = i;
   next[depth] = start[i];
   deepest = Math.max(deepest, depth);
@@ -32,17 +32,26 @@ function make(kind, into, attributes, text) {
 }
 
 const percent = (part, whole) => (whole === 0 ? 0 : 100 * part / whole).toFixed(2) + " %";
-const describe = i => `${nameOf(i)}: ${samplesOf(i)} samples, ${percent(samplesOf(i), samplesOf(0))}`;
-const height = top + (deepest + 1) * rowHeight + 30;
+const ofShown = size => zoomed === 0 ? "" : `, ${percent(size, sizeOf(zoomed))} of what is shown`;
+const describe = i => `${nameOf(i)}: ${sizeOf(i)} ${unit}, ${percent(sizeOf(i), sizeOf(0))}` +
+  (i > zoomed && i < end[zoomed] ? ofShown(sizeOf(i)) : "");
+const labelOf = i => nameOf(i).slice(labelBegins[nodes[3 * i]] || 0).replaceAll("(anonymous namespace)", "(anon)");
+const height = top + (deepest + 1) * rowHeight + 10;
 svg.setAttribute("height", height);
-make("rect", svg, {width: "100%", height: "100%", fill: "#fffdf5"});
-svg.appendChild(document.getElementById("title"));  // over what is drawn
+const background = "#fffdf5";
+make("rect", svg, {width: "100%", height: "100%", fill: background});
 const frames = make("g", svg, {id: "frames"});
-const controls = {y: 20, style: "cursor: pointer", fill: "#336"};
-make("text", svg, {...controls, x: side, id: "reset"}, "whole").onclick = () => zoom(0);
-make("text", svg, {...controls, x: side + 60, id: "search"}, "search").onclick = askAndSearch;
-const found = make("text", svg, {x: side + 130, y: 20, id: "found", fill: "#505"}, "");
-const details = make("text", svg, {x: side, y: height - 10, id: "details"}, "");
+// What stays in view while the rest is scrolled.
+const header = make("g", svg, {id: "header"}), lines = [18, 36, 54];
+make("rect", header, {width: "100%", height: top - 3, fill: background});
+header.appendChild(document.getElementById("title"));
+const control = {y: lines[1], style: "cursor: pointer; text-decoration: underline", fill: "#336"};
+make("text", header, {...control, x: side, id: "search"}, "search").onclick = askAndSearch;
+const reset = make("text", header, {...control, x: side + 60, id: "reset", visibility: "hidden"}, "reset zoom");
+reset.onclick = () => zoom(0);
+const found = make("text", header, {x: side + 150, y: lines[1], id: "found", fill: "#505"}, "");
+const details = make("text", header, {x: side, y: lines[2], id: "details"}, "");
+const keepInView = () => header.setAttribute("transform", `translate(0, ${window.scrollY})`);
 
 // The same name has the same color everywhere.
 function color(name) {
@@ -54,12 +63,12 @@ function color(name) {
 
 function draw() {
   const width = Math.max(svg.clientWidth || 1200, 200) - 2 * side;
-  const scale = width / Math.max(samplesOf(zoomed), 1), from = start[zoomed];
+  const scale = width / Math.max(sizeOf(zoomed), 1), from = start[zoomed];
   frames.replaceChildren();
   for (let i = 0; i < count;) {
     const isAbove = i <= zoomed && zoomed < end[i];
     const left = isAbove ? 0 : (start[i] - from) * scale;
-    const wide = isAbove ? width : samplesOf(i) * scale;
+    const wide = isAbove ? width : sizeOf(i) * scale;
     if (wide < 0.5 || left + wide <= 0 || left >= width) {
       i = end[i];
       continue;
@@ -70,7 +79,7 @@ function draw() {
 }
 
 function drawFrame(i, x, width, isAbove) {
-  const y = top + (deepest - depthOf(i)) * rowHeight, name = nameOf(i);
+  const y = top + (rootsBelow ? deepest - depthOf(i) : depthOf(i)) * rowHeight, name = nameOf(i);
   const frame = make("g", frames, {"class": "frame", style: "cursor: pointer", opacity: isAbove ? 0.5 : 1});
   frame.onclick = () => zoom(i);
   frame.onmouseover = () => { details.textContent = describe(i); };
@@ -80,37 +89,55 @@ function drawFrame(i, x, width, isAbove) {
   make("rect", frame, {x: x.toFixed(1), y, width: Math.max(width - 0.3, 0.2).toFixed(1), height: rowHeight - 1, fill, rx: 1});
   const letters = Math.floor((width - 4) / charWidth);
   if (letters < 3) return;
-  make("text", frame, {x: (x + 3).toFixed(1), y: y + 12}, name.length <= letters ? name : name.slice(0, letters - 1) + "…");
+  const label = labelOf(i);
+  make("text", frame, {x: (x + 3).toFixed(1), y: y + 12}, label.length <= letters ? label : label.slice(0, letters - 1) + "…");
 }
 
 function zoom(i) {
   zoomed = i;
+  reset.setAttribute("visibility", i === 0 ? "hidden" : "visible");
+  showFound();
   draw();
 }
 
-// Samples in a function that is searched for count once, however often it calls itself.
+// Upper and lower case are the same.
 function search(text) {
   try {
-    wanted = text ? new RegExp(text) : null;
+    wanted = text ? new RegExp(text, "i") : null;
   } catch (error) {
-    wanted = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    wanted = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
   }
-  let samples = 0;
-  for (let i = 0; wanted !== null && i < count;) {
+  wantedText = text;
+  showFound();
+  draw();
+}
+
+// Of the samples that are shown. Those in a function that is searched for count once, however often it calls itself.
+function sizeFound() {
+  for (let i = zoomed; i >= 0; i = parent[i])
+    if (wanted.test(nameOf(i))) return sizeOf(zoomed);
+  let size = 0;
+  for (let i = zoomed; i < end[zoomed];) {
     if (wanted.test(nameOf(i))) {
-      samples += samplesOf(i);
+      size += sizeOf(i);
       i = end[i];
     } else {
       ++i;
     }
   }
-  found.textContent = wanted === null ? "" : `${text}: ${percent(samples, samplesOf(0))}`;
-  draw();
-  return samples;
+  return size;
+}
+
+function showFound() {
+  if (wanted === null) {
+    found.textContent = "";
+    return;
+  }
+  found.textContent = `${wantedText}: ${percent(sizeFound(), sizeOf(zoomed))} of what is shown`;
 }
 
 function askAndSearch() {
-  const text = prompt("Function (a regular expression; nothing ends the search)", "");
+  const text = prompt("Function (a regular expression; nothing ends the search)", wantedText);
   if (text !== null) search(text);
 }
 
@@ -123,4 +150,7 @@ window.addEventListener("keydown", event => {
   }
 });
 window.addEventListener("resize", draw);
+window.addEventListener("scroll", keepInView);
 draw();
+if (rootsBelow) window.scrollTo(0, height);
+keepInView();

@@ -96,8 +96,10 @@ void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack
   write_line(out, json);
 }
 
-void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const std::optional<StackEnd>& cut) {
-  ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name}, {"ns", sample.time}};
+void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const SampledEvent& event,
+                const std::optional<StackEnd>& cut) {
+  ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name},
+                    {"ns", sample.time},         {"event", event.name},     {"period", sample.period}};
   ordered_json frames = ordered_json::array();
   for (const std::uint64_t pc : sample.kernel) {
     ordered_json frame{{"pc", hex(pc)}};

@@ -22,6 +22,7 @@ struct ThreadStack {
 };
 
 void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack, const std::optional<StackEnd>& cut);
-void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const std::optional<StackEnd>& cut);
+void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const SampledEvent& event,
+                const std::optional<StackEnd>& cut);
 
 }  // namespace sframe_gen::trace

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <new>
 
 #include "elf/notes.hpp"
 #include "support/utf8.hpp"
+#include "trace/perf/event_names.hpp"
 
 namespace sframe_gen::trace {
 
@@ -23,7 +25,12 @@ enum : protozero::pbf_tag_type {
   Location = 4,
   Function = 5,
   String = 6,
+  TimeNs = 9,
   DurationNs = 10,
+  PeriodType = 11,
+  Period = 12,
+  Comment = 13,
+  DefaultSampleType = 14,
 };
 }
 namespace sample_field {
@@ -57,8 +64,8 @@ enum : protozero::pbf_tag_type { Id = 1, Name = 2, SystemName = 3, FileName = 4 
 }
 
 /// The strings that each profile has, after the empty one.
-constexpr std::array fixed_texts{"samples", "count", "cpu", "nanoseconds", "pid", "tid", "comm"};
-enum FixedText : std::uint64_t { Samples = 1, Count, Cpu, Nanoseconds, Pid, Tid, Comm };
+constexpr std::array fixed_texts{"samples", "count", "cpu", "nanoseconds", "pid", "tid", "comm", "thread_comm"};
+enum FixedText : std::uint64_t { Samples = 1, Count, Cpu, Nanoseconds, Pid, Tid, Comm, ThreadComm };
 
 void add_value_type(protozero::pbf_writer& profile, protozero::pbf_tag_type field, std::uint64_t type,
                     std::uint64_t unit) {
@@ -120,8 +127,8 @@ PprofProfile::Id PprofProfile::text(std::string_view text) {
   return found->second;
 }
 
-PprofProfile::Id PprofProfile::function(std::string_view name, std::string_view source_file) {
-  const Function function{text(name), text(source_file)};
+PprofProfile::Id PprofProfile::function(std::string_view name, std::string_view symbol, std::string_view source_file) {
+  const Function function{text(name), text(symbol), text(source_file)};
   const auto [found, is_new] = function_ids_.try_emplace(function, functions_.size() + 1);
   if (is_new) functions_.push_back(function);
   return found->second;
@@ -167,11 +174,11 @@ PprofProfile::Id PprofProfile::location(Id mapping, std::uint64_t address, std::
 /// A function without a name has none, unless calls are inlined there.
 std::vector<PprofProfile::Line> PprofProfile::lines_of(const NamedFrame& named) {
   std::vector<Line> lines;
-  const auto add = [&](std::string_view name, const SourceLine& place) {
-    lines.push_back({function(name.empty() ? "[unknown]" : name, place.file), place.line});
+  const auto add = [&](std::string_view name, std::string_view symbol, const SourceLine& place) {
+    lines.push_back({function(name.empty() ? "[unknown]" : name, symbol, place.file), place.line});
   };
-  for (const InlinedCall& call : named.inlined) add(call.function, call.place);
-  if (!named.function.empty() || !lines.empty()) add(named.function, named.place);
+  for (const InlinedCall& call : named.inlined) add(call.function, call.symbol, call.place);
+  if (!named.function.empty() || !lines.empty()) add(named.function, named.symbol, named.place);
   return lines;
 }
 
@@ -186,40 +193,100 @@ PprofProfile::Id PprofProfile::location_of(const Frame& frame) {
 }
 
 void PprofProfile::add(KernelNames& kernel, const Sample& sample) {
-  key_.assign({static_cast<Id>(sample.process), static_cast<Id>(sample.thread), text(sample.name)});
+  key_.assign({static_cast<Id>(sample.event), static_cast<Id>(sample.process), static_cast<Id>(sample.thread),
+               text(sample.process_name), text(sample.name)});
   for (const std::uint64_t pc : sample.kernel) {
     const std::string_view name = kernel.name_at(pc);
     key_.push_back(location(mapping_named(kernel_file), pc, lines_of({.function = name, .file = {}})));
   }
   for (const Frame& frame : sample.user.frames) key_.push_back(location_of(frame));
-  Value& value = samples_[key_];
-  ++value.samples;
-  value.cpu_ns += sample.cpu_ns;
-  has_cpu_time_ = has_cpu_time_ || sample.cpu_ns != 0;
+  samples_[key_].add(sample.period);
+  totals_[sample.event].add(sample.period);
+  if (!sample.program.empty()) ++programs_[std::string(sample.program)];
   if (first_ns_ == 0) first_ns_ = sample.time;
   last_ns_ = std::max(last_ns_, sample.time);
 }
 
 void PprofProfile::append_samples(std::string& bytes) const {
   protozero::pbf_writer profile(bytes);
-  constexpr std::ptrdiff_t before_locations = 3;
+  constexpr std::ptrdiff_t before_locations = 5;
   for (const auto& [key, value] : samples_) {
     protozero::pbf_writer sample(profile, profile_field::Sample);
     sample.add_packed_uint64(sample_field::Location, key.begin() + before_locations, key.end());
-    const std::array values{static_cast<std::int64_t>(value.samples), static_cast<std::int64_t>(value.cpu_ns)};
-    sample.add_packed_int64(sample_field::Value, values.begin(), values.begin() + (has_cpu_time_ ? 2 : 1));
-    add_label(sample, Pid, label_field::Number, key[0]);
-    add_label(sample, Tid, label_field::Number, key[1]);
-    add_label(sample, Comm, label_field::Text, key[2]);
+    std::vector<std::int64_t> values;
+    for (const auto& [event, total] : totals_) {
+      const Weight& own = event == key[0] ? value : Weight{};
+      for (const std::uint64_t number : {own.samples, own.periods})
+        values.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX)));
+    }
+    sample.add_packed_int64(sample_field::Value, values.begin(), values.end());
+    add_label(sample, Pid, label_field::Number, key[1]);
+    add_label(sample, Tid, label_field::Number, key[2]);
+    add_label(sample, Comm, label_field::Text, key[3]);
+    add_label(sample, ThreadComm, label_field::Text, key[4]);
   }
 }
 
-void PprofProfile::append_places(std::string& bytes) const {
+namespace {
+
+/// "page_faults": some stores refuse other letters in types of values.
+std::string name_of_type(std::string_view event) {
+  std::string name(event);
+  for (char& letter : name) {
+    const bool is_plain =
+        (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+    if (!is_plain) letter = '_';
+  }
+  return name;
+}
+
+}  // namespace
+
+/// What the event itself counts.
+PprofProfile::ValueType PprofProfile::own_value_of(const SampledEvent& event) {
+  const bool is_alone = totals_.size() <= 1;
+  const Id type = is_alone && event.counts_cpu_time ? Id{Cpu} : text(name_of_type(without_modifiers(event.name)));
+  return {type, event.counts_cpu_time ? Id{Nanoseconds} : Id{Count}};
+}
+
+/// Two values for each event that has samples: how many, and what the event counts.
+void PprofProfile::append_types(std::string& bytes, const ProfileHead& head) {
   protozero::pbf_writer profile(bytes);
-  Id id = 0;
-  for (const Mapping& mapping : mappings_) {
+  if (totals_.empty()) totals_[0];
+  for (const auto& [number, total] : totals_) {
+    const SampledEvent& event = head.events[number];
+    const ValueType own = own_value_of(event);
+    const std::string samples = name_of_type(without_modifiers(event.name)) + "_samples";
+    add_value_type(profile, profile_field::SampleType, totals_.size() == 1 ? Id{Samples} : text(samples), Count);
+    add_value_type(profile, profile_field::SampleType, own.type, own.unit);
+  }
+  const auto& [first, total] = *totals_.begin();
+  const ValueType own = own_value_of(head.events[first]);
+  add_value_type(profile, profile_field::PeriodType, own.type, own.unit);
+  // Where periods differ, their mean.
+  if (total.samples() != 0)
+    profile.add_int64(profile_field::Period, static_cast<std::int64_t>(total.periods() / total.samples()));
+  profile.add_int64(profile_field::DefaultSampleType, static_cast<std::int64_t>(own.type));
+}
+
+/// The mapping of the program with the most samples.
+PprofProfile::Id PprofProfile::main_mapping() {
+  const auto main = std::ranges::max_element(programs_, {}, [](const auto& program) { return program.second; });
+  if (main == programs_.end()) return 0;
+  const Id name = text(main->first);
+  const auto found = std::ranges::find(mappings_, name, &Mapping::file_name);
+  // It has no sample itself, if not there.
+  return found != mappings_.end() ? static_cast<Id>(found - mappings_.begin()) + 1 : mapping_named(main->first);
+}
+
+/// pprof takes the first one for the program.
+void PprofProfile::append_mappings(std::string& bytes) {
+  const Id main = main_mapping();
+  protozero::pbf_writer profile(bytes);
+  const auto append = [&](Id id) {
+    const Mapping& mapping = mappings_[id - 1];
     protozero::pbf_writer message(profile, profile_field::Mapping);
-    message.add_uint64(mapping_field::Id, ++id);
+    message.add_uint64(mapping_field::Id, id);
     message.add_uint64(mapping_field::Begin, mapping.begin);
     message.add_uint64(mapping_field::End, mapping.end);
     message.add_uint64(mapping_field::FileOffset, mapping.file_offset);
@@ -232,8 +299,15 @@ void PprofProfile::append_places(std::string& bytes) const {
       message.add_bool(mapping_field::HasLineNumbers, true);
     }
     if (mapping.has_inlined) message.add_bool(mapping_field::HasInlineFrames, true);
-  }
-  id = 0;
+  };
+  if (main != 0) append(main);
+  for (Id id = 1; id <= mappings_.size(); ++id)
+    if (id != main) append(id);
+}
+
+void PprofProfile::append_places(std::string& bytes) const {
+  protozero::pbf_writer profile(bytes);
+  Id id = 0;
   for (const Location& location : locations_) {
     protozero::pbf_writer message(profile, profile_field::Location);
     message.add_uint64(location_field::Id, ++id);
@@ -250,20 +324,25 @@ void PprofProfile::append_places(std::string& bytes) const {
     protozero::pbf_writer message(profile, profile_field::Function);
     message.add_uint64(function_field::Id, ++id);
     message.add_uint64(function_field::Name, function.name);
-    message.add_uint64(function_field::SystemName, function.name);
+    // pprof shortens a name that is equal to this one.
+    message.add_uint64(function_field::SystemName, function.symbol);
     if (function.source_file != 0) message.add_uint64(function_field::FileName, function.source_file);
   }
 }
 
-void PprofProfile::write(std::ostream& out) const {
+void PprofProfile::write(std::ostream& out, const ProfileHead& head) {
   std::string bytes;
-  protozero::pbf_writer profile(bytes);
-  add_value_type(profile, profile_field::SampleType, Samples, Count);
-  if (has_cpu_time_) add_value_type(profile, profile_field::SampleType, Cpu, Nanoseconds);
+  append_types(bytes, head);
   append_samples(bytes);
+  append_mappings(bytes);
   append_places(bytes);
+  const Id comment = text(head.comment);
+  protozero::pbf_writer profile(bytes);
   for (const std::string* text : texts_) profile.add_string(profile_field::String, *text);
+  if (head.wall_minus_time)
+    profile.add_int64(profile_field::TimeNs, static_cast<std::int64_t>(first_ns_) + *head.wall_minus_time);
   profile.add_uint64(profile_field::DurationNs, last_ns_ - first_ns_);
+  if (comment != 0) profile.add_int64(profile_field::Comment, static_cast<std::int64_t>(comment));
   const std::string packed = gzipped(bytes);
   out.write(packed.data(), static_cast<std::streamsize>(packed.size()));
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -13,8 +14,16 @@
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/report/text_report.hpp"
+#include "trace/report/weight.hpp"
 
 namespace sframe_gen::trace {
+
+/// What a profile tells besides its samples.
+struct ProfileHead {
+  std::vector<SampledEvent> events;
+  std::string comment;                          ///< the command line of the recording
+  std::optional<std::int64_t> wall_minus_time;  ///< ns from the times of samples to those since 1970; none: not known
+};
 
 /// Samples as a gzip'd profile.proto, which `go tool pprof` and stores of profiles read. Samples of one thread with the
 /// same frames are counted together. Addresses are those in files, so that processes share what they have in common.
@@ -25,7 +34,8 @@ class PprofProfile {
   PprofProfile& operator=(const PprofProfile&) = delete;
 
   void add(KernelNames& kernel, const Sample& sample);
-  void write(std::ostream& out) const;
+  /// Once.
+  void write(std::ostream& out, const ProfileHead& head);
 
  private:
   using Id = std::uint64_t;  ///< of texts from 0, of all others from 1
@@ -36,7 +46,7 @@ class PprofProfile {
     bool has_lines = false, has_inlined = false;
   };
   struct Function {
-    Id name = 0, source_file = 0;
+    Id name = 0, symbol = 0, source_file = 0;
     friend auto operator<=>(const Function&, const Function&) = default;  // NOLINT(modernize-use-nullptr)
   };
   struct Line {
@@ -48,18 +58,23 @@ class PprofProfile {
     std::uint64_t address = 0;
     std::vector<Line> lines;  ///< the innermost first, if calls were inlined
   };
-  struct Value {
-    std::uint64_t samples = 0, cpu_ns = 0;
+  /// What the values of samples are.
+  struct ValueType {
+    Id type = 0, unit = 0;
   };
 
   Id text(std::string_view text);
-  Id function(std::string_view name, std::string_view source_file);
+  Id function(std::string_view name, std::string_view symbol, std::string_view source_file);
   Id mapping_named(std::string_view name);
   Id mapping_of(const NamedFrame& named, const Frame& frame);
   Id location(Id mapping, std::uint64_t address, std::vector<Line> lines);
   std::vector<Line> lines_of(const NamedFrame& named);
   Id location_of(const Frame& frame);
+  ValueType own_value_of(const SampledEvent& event);
+  Id main_mapping();
+  void append_types(std::string& profile, const ProfileHead& head);
   void append_samples(std::string& profile) const;
+  void append_mappings(std::string& profile);
   void append_places(std::string& profile) const;
 
   SeededMap<std::string, Id> text_ids_;
@@ -73,11 +88,12 @@ class PprofProfile {
   /// By mapping, address and outermost function.
   std::map<std::tuple<Id, std::uint64_t, Id>, Id> location_ids_;
   std::map<std::tuple<const trace::Location*, std::uint64_t, bool>, Id> frame_ids_;
-  /// By process, thread, its name, and locations from the innermost one.
-  std::map<std::vector<Id>, Value> samples_;
-  std::vector<Id> key_;  ///< its room is used again
+  /// By event, process, thread, their names, and locations from the innermost one.
+  std::map<std::vector<Id>, Weight> samples_;
+  std::map<std::size_t, TotalWeight> totals_;      ///< by event
+  std::map<std::string, std::uint64_t> programs_;  ///< samples by the file that the process runs
+  std::vector<Id> key_;                            ///< its room is used again
   std::uint64_t first_ns_ = 0, last_ns_ = 0;
-  bool has_cpu_time_ = false;
 };
 
 }  // namespace sframe_gen::trace

@@ -55,6 +55,7 @@ NamedFrame named(const Frame& frame) {
     named.offset = function.offset;
   }
   named.function = function.name;
+  named.symbol = function.symbol;
   const SourceChain& source = file->source_at(looked_up);
   named.inlined = source.inlined;
   named.place = source.place;
@@ -84,9 +85,9 @@ void append_hex(std::string& text, std::uint64_t value, std::size_t digits, char
   append_number(text, value, base, digits, fill);
 }
 
-void append_decimal(std::string& text, std::uint64_t value, std::size_t digits = 1) {
+void append_decimal(std::string& text, std::uint64_t value, std::size_t digits = 1, char fill = '0') {
   constexpr int base = 10;
-  append_number(text, value, base, digits, '0');
+  append_number(text, value, base, digits, fill);
 }
 
 /// "+0x1a"
@@ -133,9 +134,9 @@ std::string text_of_place(const NamedFrame& named) {
 }
 
 /// Where DWARF leads elsewhere, or not as far.
-void write_comparison(std::ostream& out, const Comparison& comparison) {
+void write_comparison(std::ostream& out, const Comparison& comparison, std::string_view indent) {
   if (comparison.match == Match::Different) {
-    out << "    differs: frame " << comparison.frame << " is ";
+    out << indent << "differs: frame " << comparison.frame << " is ";
     if (comparison.dwarf_frame) {
       out << text_of_place(named(*comparison.dwarf_frame));
     } else {
@@ -144,14 +145,14 @@ void write_comparison(std::ostream& out, const Comparison& comparison) {
     out << " by DWARF\n";
   }
   if (!comparison.dwarf_cut.empty()) {
-    out << "    cut by DWARF at frame " << comparison.dwarf_last << ": " << comparison.dwarf_cut << '\n';
+    out << indent << "cut by DWARF at frame " << comparison.dwarf_last << ": " << comparison.dwarf_cut << '\n';
   }
 }
 
 /// What cut the stack, and where DWARF leads elsewhere.
-void write_end(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut) {
-  if (cut) out << "    cut: " << text_of(*cut) << (cut->place.empty() ? "" : " (" + cut->place + ")") << '\n';
-  if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison);
+void write_end(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut, std::string_view indent) {
+  if (cut) out << indent << "cut: " << text_of(*cut) << (cut->place.empty() ? "" : " (" + cut->place + ")") << '\n';
+  if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison, indent);
 }
 
 constexpr std::size_t remembered = 8192, most_kept = std::size_t{1} << 19U;
@@ -167,13 +168,13 @@ bool is_same(const Frame& frame, const Frame& other) {
 
 SampleText::SampleText(std::ostream& out, KernelNames& kernel) : out_(out), kernel_(kernel), lines_(remembered) {}
 
-void SampleText::add(const Sample& sample, const std::optional<StackEnd>& cut) {
-  add_head(sample);
+void SampleText::add(const Sample& sample, const SampledEvent& event, const std::optional<StackEnd>& cut) {
+  add_head(sample, event);
   for (const std::uint64_t pc : sample.kernel) add_kernel_frame(pc);
   for (const Frame& frame : sample.user.frames) add_frame(frame);
   if (cut || sample.user.by_dwarf) {
     std::ostringstream end;
-    write_end(end, sample.user, cut);
+    write_end(end, sample.user, cut, "# ");
     text_ += end.view();
   }
   text_ += '\n';
@@ -185,7 +186,7 @@ void SampleText::finish() {
   text_.clear();
 }
 
-void SampleText::add_head(const Sample& sample) {
+void SampleText::add_head(const Sample& sample, const SampledEvent& event) {
   constexpr std::uint64_t ns_in_s = 1'000'000'000, ns_in_us = 1000;
   constexpr std::size_t us_digits = 6;
   text_.append(sample.name) += ' ';
@@ -193,7 +194,10 @@ void SampleText::add_head(const Sample& sample) {
   append_decimal(text_, sample.time / ns_in_s);
   text_ += '.';
   append_decimal(text_, sample.time % ns_in_s / ns_in_us, us_digits);
-  text_ += ":\n";
+  constexpr std::size_t period_width = 10;
+  text_ += ": ";
+  append_decimal(text_, sample.period, period_width, ' ');
+  text_.append(" ").append(event.name).append(":\n");
 }
 
 SampleText::Line& SampleText::line_for(const Frame& frame) {
@@ -209,7 +213,7 @@ void SampleText::add_kernel_frame(std::uint64_t pc) {
     line = {frame, {}};
     append_hex(line.text, pc, address_digits, ' ');
     line.text += ' ';
-    line.text.append(name.empty() ? "[unknown]" : name).append(" ([kernel])\n");
+    line.text.append(name.empty() ? "[unknown]" : name).append(" ([kernel.kallsyms])\n");
   }
   text_ += line.text;
 }
@@ -284,16 +288,55 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Stac
     append_source_line(text, indent, named.place);
     out << text;
   }
-  write_end(out, stack, cut);
+  write_end(out, stack, cut, indent);
+}
+
+namespace {
+
+/// Whether a program or a thread begins there: where an ELF file is entered, or by the function's name.
+bool begins_at(const Frame& frame) {
+  constexpr std::array names{"_start",       "clone",          "clone3",         "__clone",       "__clone3",
+                             "thread_start", "runtime.goexit", "runtime.mstart", "runtime.rt0_go"};
+  const auto file = frame.location == nullptr ? nullptr : frame.location->file();
+  if (!file) return false;
+  constexpr std::uint64_t longest = 64;
+  if (frame.instruction() - frame.location->bias - file->image().header().e_entry < longest) return true;
+  const std::string_view name = named(frame).function;
+  return std::ranges::any_of(names,
+                             [&](const char* known) { return name == known || name == std::string(known) + ".abi0"; });
+}
+
+}  // namespace
+
+/// A recorded chain does not say whether it is whole, but its end does.
+void StackTotals::add_call_chain(const Stack& stack) {
+  ++as_recorded_;
+  if (!stack.is_deferred && !stack.frames.empty() && stack.stop != unwind::Stop::Stepped &&
+      begins_at(stack.frames.back()))
+    ++whole_;
+  for (const Frame& frame : stack.frames) {
+    const Location* const location = frame.location;
+    if (location != nullptr && !location->is_of_no_file() && !location->why_not().empty()) ++unnamed_[location];
+  }
 }
 
 void StackTotals::add(const Stack& stack, const std::optional<StackEnd>& cut) {
   ++stacks_;
   frames_ += stack.frames.size();
   by_frame_pointer_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_frame_pointer));
-  if (stack.is_whole()) ++whole_;
-  if (stack.is_as_recorded) ++as_recorded_;
-  if (cut) ++cuts_[text_of(*cut)];
+  if (stack.is_as_recorded) {
+    add_call_chain(stack);
+  } else if (stack.is_whole()) {
+    ++whole_;
+  }
+  if (cut) {
+    ++cuts_[text_of(*cut)];
+    const Location* const last = stack.frames.empty() ? nullptr : stack.frames.back().location;
+    has_cut_in_no_file_ = has_cut_in_no_file_ || (last != nullptr && last->is_of_no_file());
+  }
+  has_java_ = has_java_ || std::ranges::any_of(stack.frames, [](const Frame& frame) {
+                return frame.location != nullptr && frame.location->name().ends_with("/libjvm.so");
+              });
   const auto comparison = comparison_of(stack);
   if (!comparison) return;
   ++compared_;
@@ -313,7 +356,16 @@ void StackTotals::write(std::ostream& out) const {
   if (as_recorded_ != 0) out << ", " << as_recorded_ << " as recorded";
   out << '\n';
   write_counts(out, cuts_, " cut: ");
+  if (has_java_ && has_cut_in_no_file_) out << "  Java keeps frame pointers with -XX:+PreserveFramePointer\n";
+  write_counts(out, unnamed(), " frames without a name: ");
   if (compared_ != 0) write_comparison(out);
+}
+
+StackTotals::Counts StackTotals::unnamed() const {
+  Counts counts;
+  for (const auto& [location, frames] : unnamed_)
+    counts[printable(text_of({location->name(), location->why_not(), {}}))] += frames;
+  return counts;
 }
 
 void StackTotals::write_comparison(std::ostream& out) const {

@@ -22,6 +22,7 @@ namespace sframe_gen::trace {
 struct NamedFrame {
   std::uint64_t pc = 0;
   std::string_view function;  ///< empty: unknown
+  std::string_view symbol{};  ///< that its name was made of; empty: of none
   std::uint64_t offset = 0;   ///< of the PC from the function's begin
   std::string_view file;      ///< path, "[vdso]"; empty: in no file
   std::uint64_t address = 0;  ///< in the file: virtual, or an offset where the file cannot be had
@@ -36,9 +37,10 @@ NamedFrame named(const Frame& frame);
 /// "libc.so.6" of a path.
 std::string_view short_name(std::string_view file);
 
-/// Samples as `perf script` prints them: "bash 4711 12.345678:", and "    7f3c5a0d1c5a read+0x1a (/lib/libc.so.6)" for
-/// each frame. Calls that were inlined into it come first: "    7f3c5a0d1c5a copy (inlined)". "  /src/io.c:12" follows
-/// if source lines are wanted. Most frames come again, so that their lines are remembered.
+/// Samples as `perf script` prints them: "bash 4711 12.345678:     1001001 cpu-clock:" with the period before the
+/// event, and "    7f3c5a0d1c5a read+0x1a (/lib/libc.so.6)" for each frame. Calls that were inlined into it come first:
+/// "    7f3c5a0d1c5a copy (inlined)". "  /src/io.c:12" follows if source lines are wanted. Why a stack is cut is a
+/// comment, which programs that read this form pass over. Most frames come again, so that their lines are remembered.
 class SampleText {
  public:
   /// Both have to live on.
@@ -48,7 +50,7 @@ class SampleText {
   SampleText(const SampleText&) = delete;
   SampleText& operator=(const SampleText&) = delete;
 
-  void add(const Sample& sample, const std::optional<StackEnd>& cut);
+  void add(const Sample& sample, const SampledEvent& event, const std::optional<StackEnd>& cut);
   /// Writes what is not written yet.
   void finish();
 
@@ -58,7 +60,7 @@ class SampleText {
     std::string text;
   };
 
-  void add_head(const Sample& sample);
+  void add_head(const Sample& sample, const SampledEvent& event);
   void add_kernel_frame(std::uint64_t pc);
   void add_frame(const Frame& frame);
   Line& line_for(const Frame& frame);
@@ -101,11 +103,15 @@ class StackTotals {
 
  private:
   using Counts = std::map<std::string, std::uint64_t>;
+  void add_call_chain(const Stack& stack);
+  Counts unnamed() const;
   static void write_counts(std::ostream& out, const Counts& counts, const char* what);
   void write_comparison(std::ostream& out) const;
 
   std::uint64_t stacks_ = 0, frames_ = 0, by_frame_pointer_ = 0, whole_ = 0, as_recorded_ = 0;
-  Counts cuts_;  ///< by text_of()
+  bool has_java_ = false, has_cut_in_no_file_ = false;
+  Counts cuts_;                                       ///< by text_of()
+  std::map<const Location*, std::uint64_t> unnamed_;  ///< frames of call chains in files that cannot be had
   std::uint64_t compared_ = 0, different_ = 0, equal_ = 0;
   Counts dwarf_cuts_;
 };

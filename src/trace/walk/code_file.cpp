@@ -212,8 +212,8 @@ FunctionPlace CodeFile::look_up(std::uint64_t address) {
   if (!symbol) return {};
   // Only the linker needs the function's version (name@@VERSION).
   const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});
-  if (is_first) name->second = name_for_people(symbol->name.substr(0, symbol->name.find('@')));
-  return {name->second, address - symbol->begin};
+  if (is_first) name->second = demangled_for_people(symbol->name.substr(0, symbol->name.find('@')));
+  return {name->second.name, name->second.symbol, address - symbol->begin};
 }
 
 }  // namespace sframe_gen::trace

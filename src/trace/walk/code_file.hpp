@@ -19,6 +19,7 @@
 #include "trace/files/file_root.hpp"
 #include "trace/walk/address_cache.hpp"
 #include "trace/walk/debuginfod.hpp"
+#include "trace/walk/demangle.hpp"
 #include "trace/walk/kept_file.hpp"
 #include "trace/walk/source_names.hpp"
 
@@ -26,7 +27,8 @@ namespace sframe_gen::trace {
 
 /// A name and how far after its begin an address lies.
 struct FunctionPlace {
-  std::string_view name;  ///< demangled; empty: no symbol reaches the address
+  std::string_view name;    ///< demangled; empty: no symbol reaches the address
+  std::string_view symbol;  ///< that the name was made of; empty: the name is the symbol, or the symbol is very long
   std::uint64_t offset = 0;
 };
 
@@ -100,7 +102,7 @@ class CodeFile {
   std::unique_ptr<elf::SymbolNames> names_;      ///< made on the first question, of the debug file if there is one
   std::unique_ptr<elf::SymbolNames> own_names_;  ///< that the debug file may lack
   /// By the symbol's begin and end, which of two at one place may differ.
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> demangled_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Demangled> demangled_;
   AddressCache<FunctionPlace> asked_;
   std::optional<elf::Image> alternate_;  ///< what debugging information refers to
   std::unique_ptr<SourceNames> source_;  ///< null: nothing says, or it is not wanted

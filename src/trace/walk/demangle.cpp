@@ -140,4 +140,10 @@ std::string name_for_people(const std::string& symbol) {
   return shortened(printable(shortened(demangled(symbol), longest_name)), longest_name);
 }
 
+Demangled demangled_for_people(const std::string& symbol) {
+  Demangled made{name_for_people(symbol), {}};
+  if (made.name != symbol && symbol.size() <= longest_name) made.symbol = printable(symbol);
+  return made;
+}
+
 }  // namespace sframe_gen::trace

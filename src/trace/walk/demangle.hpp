@@ -37,6 +37,13 @@ class Demangler {
 /// Returns the name of a function as it is shown: demangled, printable, and cut by shortened() if it is longer than
 /// `longest_name`.
 std::string name_for_people(const std::string& symbol);
+
+/// The name of a function for people, and the symbol that it was made of: empty if they are the same, or if it is
+/// longer than `longest_name`.
+struct Demangled {
+  std::string name, symbol;
+};
+Demangled demangled_for_people(const std::string& symbol);
 inline constexpr std::size_t longest_name = 4096;
 
 }  // namespace sframe_gen::trace

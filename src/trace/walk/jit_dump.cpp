@@ -84,7 +84,9 @@ void JitDump::read_header(sframe::Abi abi) {
   header_size_ = reader.u32("size of the header");
   if (header_size_ < least_header || header_size_ > file_.bytes().size())
     reader.fail("an impossible size of the header");
-  if (reader.u32("machine") != machine_number_of(abi)) throw Refused(name(), "for another architecture");
+  // Python 3.13.0 leaves it out.
+  const std::uint32_t machine = reader.u32("machine");
+  if (machine != machine_number_of(abi) && machine != EM_NONE) throw Refused(name(), "for another architecture");
   machine_ = machine_number_of(abi);
   reader.take(16, "process and time");
   if ((reader.u64("flags") & times_of_processor) != 0)

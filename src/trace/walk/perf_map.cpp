@@ -97,7 +97,7 @@ FunctionPlace PerfMap::function_at(std::uint64_t address) {
     const std::string written(text_.data() + line.name, line.name_size);
     name->second = shortened(printable(shortened(written, longest_name)), longest_name);
   }
-  return {name->second, address - line.begin};
+  return {name->second, {}, address - line.begin};
 }
 
 FunctionPlace PerfMaps::OfProcess::function_at(std::uint64_t address) {

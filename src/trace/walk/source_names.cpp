@@ -1,10 +1,11 @@
 #include "trace/walk/source_names.hpp"
 
 #include <cstddef>
+#include <utility>
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/walk/demangle.hpp"
+#include "support/utf8.hpp"
 
 namespace sframe_gen::trace {
 
@@ -33,7 +34,9 @@ SourceChain SourceNames::look_up(std::uint64_t address) try {
   }
   for (const dwarf::SourceFrame& frame : frames) {
     if (frame.is_inlined) {
-      if (chain.inlined.size() < most_inlined) chain.inlined.push_back({name_of(frame.function), line_of(frame)});
+      if (chain.inlined.size() == most_inlined) continue;
+      const auto& [name, symbol] = name_of(frame);
+      chain.inlined.push_back({name, symbol, line_of(frame)});
     } else {
       chain.place = line_of(frame);
     }
@@ -53,12 +56,20 @@ SourceLine SourceNames::line_of(const dwarf::SourceFrame& frame) {
   return {files_.try_emplace(std::string(frame.file), printable(frame.file)).first->second, frame.line};
 }
 
-std::string_view SourceNames::name_of(std::string_view function) {
-  const std::string name(function);
+/// "main::{lambda#1}::operator()"
+const Demangled& SourceNames::name_of(const dwarf::SourceFrame& frame) {
+  static const Demangled unknown;
+  std::string name(frame.around);
+  if (!frame.around.empty()) name += '\0';
+  name += frame.function;
   const auto known = functions_.find(name);
   if (known != functions_.end()) return known->second;
-  if (!budget_.take(name.size())) return {};
-  return functions_.try_emplace(name, name_for_people(name)).first->second;
+  if (!budget_.take(name.size())) return unknown;
+  Demangled made = demangled_for_people(std::string(frame.function));
+  // No linkage name has both.
+  if (!frame.around.empty())
+    made = {shortened(name_for_people(std::string(frame.around)) + "::" + made.name, longest_name), {}};
+  return functions_.try_emplace(name, std::move(made)).first->second;
 }
 
 }  // namespace sframe_gen::trace

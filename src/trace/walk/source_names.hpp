@@ -11,6 +11,7 @@
 #include "support/hash.hpp"
 #include "support/text.hpp"
 #include "trace/walk/address_cache.hpp"
+#include "trace/walk/demangle.hpp"
 
 namespace sframe_gen::trace {
 
@@ -35,6 +36,7 @@ struct SourceLine {
 /// A call that a compiler has inlined.
 struct InlinedCall {
   std::string_view function;  ///< demangled, fit to be printed; empty: it has no name
+  std::string_view symbol;    ///< that the name was made of; empty: of none, or of a very long one
   SourceLine place;           ///< of what is executed in it
 };
 
@@ -56,12 +58,13 @@ class SourceNames {
  private:
   SourceChain look_up(std::uint64_t address);
   SourceLine line_of(const dwarf::SourceFrame& frame);
-  std::string_view name_of(std::string_view function);
+  const Demangled& name_of(const dwarf::SourceFrame& frame);
 
   const SourceOptions& options_;
   dwarf::SourcePlaces places_;
   AddressCache<SourceChain> asked_;
-  SeededMap<std::string, std::string> functions_, files_;  ///< as they are printed
+  SeededMap<std::string, Demangled> functions_;
+  SeededMap<std::string, std::string> files_;  ///< as they are printed
   NameBudget budget_;
 };
 

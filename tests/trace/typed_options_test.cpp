@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "trace/options.hpp"
+#include "trace/record/event_files.hpp"
+#include "trace/record/event_kind.hpp"
+
+// What people type from the habit of perf: it is taken, or refused with what to type.
+
+namespace sframe_gen::test {
+
+namespace {
+
+using namespace trace;
+using Words = std::vector<std::string>;
+
+TraceOptions read(const Words& words) {
+  std::vector<const char*> arguments{"sframe-trace"};
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  return read_options(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TraceOptions record(Words words) {
+  words.insert(words.begin(), "record");
+  return read(words);
+}
+
+/// Empty: the words are taken.
+std::string refusal_of(const Words& words) {
+  try {
+    read(words);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+perf_event_attr attribute_of(const std::string& name) {
+  EventRequest request;
+  request.kinds = {event_named(name)};
+  request.threads = {1};
+  request.rate = 99;
+  perf_event_attr attribute{};
+  const std::vector<std::byte> bytes = attributes_of(request, 0, true, true);
+  std::memcpy(&attribute, bytes.data(), std::min(bytes.size(), sizeof attribute));
+  return attribute;
+}
+
+}  // namespace
+
+TEST(RecordOptions, CommandNeedsNoMark) {
+  for (const Words& words : std::vector<Words>{{"./program", "-a", "--x"},
+                                               {"--", "./program", "-a", "--x"},
+                                               {"-g", "./program", "-a", "--x"},
+                                               {"--call-graph", "dwarf", "./program", "-a", "--x"},
+                                               {"--call-graph=dwarf,8192", "--", "./program", "-a", "--x"},
+                                               {"-PTR", "-F", "99", "./program", "-a", "--x"}}) {
+    const TraceOptions options = record(words);
+    EXPECT_EQ(options.command, (Words{"./program", "-a", "--x"}));
+    EXPECT_FALSE(options.record.all);
+  }
+  EXPECT_EQ(record({"sh", "--", "x"}).command, (Words{"sh", "--", "x"}));
+}
+
+TEST(RecordOptions, OptionsOfPerfForStacksAreNoted) {
+  EXPECT_EQ(record({"-g", "true"}).record.stacks_asked, "-g");
+  EXPECT_EQ(record({"-agF99"}).record.stacks_asked, "-g");
+  EXPECT_EQ(record({"--call-graph", "lbr", "true"}).record.stacks_asked, "--call-graph");
+  EXPECT_EQ(record({"--call-graph=fp", "true"}).record.stacks_asked, "--call-graph");
+  EXPECT_EQ(record({"true", "-g"}).record.stacks_asked, "");
+}
+
+TEST(RecordOptions, MachineIsRecordedWhileACommandRuns) {
+  for (const Words& words : std::vector<Words>{
+           {"-F", "99", "-a", "sleep", "5"}, {"-F99", "-ag", "sleep", "5"}, {"-agF", "99", "--", "sleep", "5"}}) {
+    const TraceOptions options = record(words);
+    EXPECT_TRUE(options.record.all);
+    EXPECT_EQ(options.record.frequency, 99);
+    EXPECT_EQ(options.command, (Words{"sleep", "5"}));
+  }
+  EXPECT_EQ(record({"-p", "1", "sleep", "5"}).command, (Words{"sleep", "5"}));
+  EXPECT_EQ(record({"-p1", "sleep", "5"}).record.processes, std::vector{1});
+}
+
+TEST(RecordOptions, EventsAreAList) {
+  EXPECT_EQ(record({"-e", "cycles,cs", "-e", "faults", "true"}).record.events, (Words{"cycles", "cs", "faults"}));
+  EXPECT_TRUE(record({"-F", "max", "true"}).record.is_most_frequent);
+  EXPECT_EQ(refusal_of({"record", "-e", "cycles,", "true"}), "--event requires a name");
+  EXPECT_EQ(refusal_of({"record", "-F", "most", "true"}), "--freq requires a number from 1 to 1000000");
+}
+
+TEST(RecordOptions, OtherOptionsOfPerfAreRefusedByName) {
+  for (const auto& [option, instead] :
+       std::vector<std::pair<Words, std::string>>{{{"-z"}, "leave it out"},
+                                                  {{"-t", "1"}, "-p PID"},
+                                                  {{"-at", "1"}, "-p PID"},
+                                                  {{"-u", "nobody"}, "-p $(pgrep -d, -u USER)"},
+                                                  {{"--uid=nobody"}, "-p $(pgrep -d, -u USER)"},
+                                                  {{"-G", "group"}, "-p PID,PID"},
+                                                  {{"--cgroup", "group"}, "-p PID,PID"},
+                                                  {{"-D", "100"}, "-p PID"},
+                                                  {{"-s"}, "--tid"},
+                                                  {{"-d", "5"}, "--duration=TIME"},
+                                                  {{"--all-user"}, "-e EVENT:u"},
+                                                  {{"--switch-output"}, "--duration=TIME"},
+                                                  {{"--top"}, "`sframe-trace --top perf.data`"},
+                                                  {{"-V"}, "--version"}}) {
+    Words words{"record"};
+    words.insert(words.end(), option.begin(), option.end());
+    words.emplace_back("true");
+    const std::string refusal = refusal_of(words);
+    EXPECT_NE(refusal.find(instead), std::string::npos) << option.front() << ": " << refusal;
+    EXPECT_EQ(refusal.find('\n'), std::string::npos);
+  }
+  EXPECT_EQ(refusal_of({"record", "--flamegrap", "out.svg"}),
+            "unknown option '--flamegrap' (did you mean '--flamegraph'?)");
+}
+
+TEST(ReadingOptions, WordsOfPerfTellWhatToType) {
+  for (const auto& [words, instead] :
+       std::vector<std::pair<Words, std::string>>{{{"report"}, "--top perf.data"},
+                                                  {{"report", "--stdio", "-i", "x.data"}, "--top perf.data"},
+                                                  {{"script"}, "use `sframe-trace perf.data`"},
+                                                  {{"top"}, "record -a --duration=5s"},
+                                                  {{"stat", "ls"}, "perf stat"},
+                                                  {{"--stdio", "perf.data"}, "--top"},
+                                                  {{"-g", "perf.data"}, "leave it out"},
+                                                  {{"--max-stack=5", "perf.data"}, "--frames=N"},
+                                                  {{"sh", "x"}, "`sframe-trace record sh`"},
+                                                  {{"/bin/sh"}, "`sframe-trace -- /bin/sh`"}}) {
+    const std::string refusal = refusal_of(words);
+    EXPECT_NE(refusal.find(instead), std::string::npos) << words.front() << ": " << refusal;
+  }
+  EXPECT_EQ(read({"help"}).source, Source::Help);
+  EXPECT_EQ(read({"--help", "record"}).source, Source::RecordHelp);
+  EXPECT_EQ(read({"-V"}).source, Source::Version);
+  const TraceOptions options = read({"--top", "-i", "x.data"});
+  EXPECT_EQ(options.source, Source::Recording);
+  EXPECT_EQ(options.file, "x.data");
+  EXPECT_EQ(refusal_of({"-i", "x.data", "y.data"}), "--input and another input (give one of them)");
+}
+
+TEST(EventKind, NamesAreThoseOfPerf) {
+  EXPECT_EQ(event_named("cpu-cycles").config, PERF_COUNT_HW_CPU_CYCLES);
+  EXPECT_EQ(event_named("cs").config, PERF_COUNT_SW_CONTEXT_SWITCHES);
+  EXPECT_EQ(event_named("faults").config, PERF_COUNT_SW_PAGE_FAULTS);
+  EXPECT_EQ(event_named("migrations").config, PERF_COUNT_SW_CPU_MIGRATIONS);
+  const EventKind cache = event_named("L1-dcache-load-misses");
+  EXPECT_EQ(cache.type, PERF_TYPE_HW_CACHE);
+  EXPECT_EQ(cache.config, 0x10000);
+  EXPECT_EQ(event_named("dTLB-store-misses").config, 0x10103);
+  EXPECT_EQ(event_named("branch-loads").config, 5);
+  EXPECT_EQ(event_named("r1a8:u").config, 0x1a8);
+  for (const char* wrong : {"cycles:x", "cycles:", "cycles:pppp", "cpu/event=0x3c/", "L1-dcache", "cycle", "r"})
+    EXPECT_THROW(event_named(wrong), UsageError) << wrong;
+}
+
+TEST(EventKind, ModifiersAreInTheAttribute) {
+  EXPECT_EQ(attribute_of("cycles").precise_ip, 0);
+  EXPECT_EQ(attribute_of("cycles:pp").precise_ip, 2);
+  EXPECT_EQ(attribute_of("cycles:P").precise_ip, 3);
+  const perf_event_attr precise = attribute_of("cycles:upp");
+  EXPECT_EQ(precise.precise_ip, 2);
+  EXPECT_EQ(precise.exclude_kernel, 1);
+  EXPECT_EQ(precise.exclude_user, 0);
+  EXPECT_EQ(attribute_of("cycles:k").exclude_user, 1);
+  EXPECT_EQ(attribute_of("cycles:uk").exclude_kernel, 0);
+}
+
+TEST(EventKind, MostPreciseGoesDownToNothing) {
+  EventKind kind = event_named("cycles:P");
+  int steps = 0;
+  while (kind.lower_precision()) ++steps;
+  EXPECT_EQ(steps, 3);
+  EXPECT_EQ(kind.precision, 0);
+  EventKind exact = event_named("cycles:pp");
+  EXPECT_FALSE(exact.lower_precision());
+}
+
+}  // namespace sframe_gen::test
