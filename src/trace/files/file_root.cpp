@@ -106,9 +106,15 @@ void FileRoot::end_waiting_for_others() {
 std::shared_ptr<const OpenFile> FileRoot::wait_for(const std::shared_ptr<FileOpening>& opening, uid_t user) const {
   static const auto none = std::make_shared<const OpenFile>(OpenFile{.error = OpenFile::no_answer});
   if (!opening) return none;
-  const auto begun = Waiting::Clock::now();
-  const OpenFile* const answer = opening->wait(waiting_->allowed(user));
-  waiting_->note(user, Waiting::Clock::now() - begun);
+  // The recording may end meanwhile.
+  constexpr std::chrono::milliseconds step{50};
+  const OpenFile* answer = nullptr;
+  for (auto left = waiting_->allowed(user);; left = waiting_->allowed(user)) {
+    const auto begun = Waiting::Clock::now();
+    answer = opening->wait(std::min<Waiting::Clock::duration>(left, step));
+    waiting_->note(user, Waiting::Clock::now() - begun);
+    if (answer != nullptr || opening->is_over() || left == left.zero()) break;
+  }
   return answer == nullptr ? none : std::shared_ptr<const OpenFile>(opening, answer);
 }
 
