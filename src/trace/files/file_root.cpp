@@ -113,7 +113,7 @@ std::shared_ptr<const OpenFile> FileRoot::wait_for(const std::shared_ptr<FileOpe
     const auto begun = Waiting::Clock::now();
     answer = opening->wait(std::min<Waiting::Clock::duration>(left, step));
     waiting_->note(user, Waiting::Clock::now() - begun);
-    if (answer != nullptr || opening->is_over() || left == left.zero()) break;
+    if (answer != nullptr || opening->is_over() || left == Waiting::Clock::duration::zero()) break;
   }
   return answer == nullptr ? none : std::shared_ptr<const OpenFile>(opening, answer);
 }
