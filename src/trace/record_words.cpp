@@ -15,15 +15,15 @@ using command_line::Option;
 
 /// An option of `perf record` that asks for what is done anyway.
 struct NeedlessOption {
-  char letter;  ///< 0: none
   std::string_view name;
+  char letter = 0;  ///< 0: none
   bool has_argument = false, asks_for_stacks = false;
 };
 
 constexpr NeedlessOption needless_options[]{
-    {'g', "", false, true},   {0, "call-graph", true, true}, {'P', "period"},     {'R', "raw-samples"},
-    {'T', "timestamp"},       {'N', "no-buildid-cache"},     {0, "buildid-mmap"}, {0, "sample-cpu"},
-    {0, "sample-identifier"},
+    {"", 'g', false, true}, {"call-graph", 0, true, true}, {"period", 'P'},  {"raw-samples", 'R'},
+    {"timestamp", 'T'},     {"no-buildid-cache", 'N'},     {"buildid-mmap"}, {"sample-cpu"},
+    {"sample-identifier"},
 };
 
 constexpr std::string_view leave_out = "leave it out", choose_later = "choose with --pid or --tid as you read",
