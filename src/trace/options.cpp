@@ -111,10 +111,12 @@ void read_source(const Given& given, TraceOptions& options) {
     return;
   }
   refuse_command_of_perf(what[0]);
-  refuse_program(what[0]);
+  // Nothing that others have made is looked at before the directory of --root is open.
+  const bool may_look = !given.has("root");
+  if (may_look) refuse_program(what[0]);
   if (what.size() != 1) throw UsageError("more than one process or recording (run sframe-trace for each)");
   const auto process = number_above_0<int>(what[0]);
-  options.source = process ? Source::Process : is_core_file(what[0]) ? Source::Core : Source::Recording;
+  options.source = process ? Source::Process : may_look && is_core_file(what[0]) ? Source::Core : Source::Recording;
   if (process) {
     options.process = *process;
   } else {

@@ -75,7 +75,7 @@ std::vector<int> numbers_of(const Given& given, std::string_view option, bool ha
     if (!first || !last || *first < 0 || *last < *first || static_cast<std::size_t>(*last - *first) > most)
       throw UsageError("--" + std::string(option) + ": not a list of numbers: " + printable(part) +
                        (option == "pid" ? " (use -p $(pidof -s NAME))" : ""));
-    for (int number = *first; number <= *last; ++number) numbers.push_back(number);
+    for (std::int64_t number = *first; number <= *last; ++number) numbers.push_back(static_cast<int>(number));
   }
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());

@@ -357,7 +357,11 @@ void Recorder::take_in() {
 /// program are read there.
 void Recorder::walk_all() try {
   std::vector<std::filesystem::path> writable;
-  if (!options_.translation.cache.empty()) writable.push_back(options_.translation.cache);
+  if (!options_.translation.cache.empty()) {
+    std::error_code ignored;  // a failure to write there is reported
+    std::filesystem::create_directories(options_.translation.cache, ignored);
+    writable.push_back(options_.translation.cache);
+  }
   give_up_rights(writable);
   // A recorder that is killed soon leaves something as well.
   constexpr std::uint64_t at_first_ns = second_ns / 10;

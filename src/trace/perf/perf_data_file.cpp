@@ -117,18 +117,17 @@ std::span<const std::byte> CompressedRecords::add(std::span<const std::byte> par
     stream_ =
         std::shared_ptr<void>(ZSTD_createDStream(), [](void* s) { ZSTD_freeDStream(static_cast<ZSTD_DStream*>(s)); });
   auto* const stream = static_cast<ZSTD_DStream*>(stream_.get());
+  if (room_.empty()) room_.resize(ZSTD_DStreamOutSize());
   const InputOrigin origin{file_, "compressed record"};
   std::vector<std::byte> made = std::exchange(left_over_, {});
   ZSTD_inBuffer in{part.data(), part.size(), 0};
   bool is_full = true;
   while (in.pos < in.size || is_full) {
-    const std::size_t before = made.size();
-    made.resize(before + ZSTD_DStreamOutSize());
-    ZSTD_outBuffer out{made.data() + before, made.size() - before, 0};
+    ZSTD_outBuffer out{room_.data(), room_.size(), 0};
     const std::size_t result = ZSTD_decompressStream(stream, &out, &in);
     if (ZSTD_isError(result) != 0) throw MalformedInput(origin, offset, ZSTD_getErrorName(result));
     is_full = out.pos == out.size;
-    made.resize(before + out.pos);
+    made.insert(made.end(), room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(out.pos));
     size_ += out.pos;
     if (size_ > most_decompressed(file_size_)) {
       throw MalformedInput(origin, offset, "more than 256 times the file's size is compressed in it");

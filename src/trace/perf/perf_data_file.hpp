@@ -38,6 +38,7 @@ class CompressedRecords {
   std::uint64_t size_ = 0;  ///< of all that was decompressed
   std::deque<std::vector<std::byte>> contents_;
   std::vector<std::byte> left_over_;
+  std::vector<std::byte> room_;   ///< for a step of zstd: a record may have no contents, and costs what it has
   std::shared_ptr<void> stream_;  ///< zstd's
 };
 

@@ -35,7 +35,8 @@ void give_up_rights(const std::vector<std::filesystem::path>& writable) {
   for (const std::filesystem::path& path : writable) {
     const Descriptor directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const RuleOfDirectory rule{changes, directory.number()};
-    if (::syscall(add_rule, rules.number(), rule_of_directory, &rule, 0) != 0) return;
+    // What cannot be allowed, such as a directory that is not there, stays forbidden.
+    static_cast<void>(::syscall(add_rule, rules.number(), rule_of_directory, &rule, 0));
   }
   // The kernel asks for it: no program that is started may have other rights.
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::syscall(restrict_self, rules.number(), 0);
