@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -69,6 +70,17 @@ std::uint64_t highest_frequency() {
   const auto rate = command_line::number_of<std::uint64_t>(setting_of(setting));
   if (!rate || *rate == 0) throw Refused(setting, "cannot be read (give a number with -F)");
   return std::min(*rate, most_copied);
+}
+
+/// Memory may have run out.
+void say_error(const std::exception& failure) {
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
+  std::cerr << "sframe-trace: error: ";
+  if (is_memory) {
+    std::cerr << "out of memory\n";
+  } else {
+    std::cerr << printable(failure.what()) << '\n';
+  }
 }
 
 std::string list_of(const std::vector<int>& numbers) {
@@ -418,6 +430,7 @@ int Recorder::run() {
   const bool is_kept = !command_ || command_->has_run();
   try {
     finish_files(is_kept);
+    if (!failure && is_kept && options_.record.output.empty()) report_.finish();
   } catch (...) {
     if (!failure) failure = std::current_exception();
   }
@@ -427,7 +440,6 @@ int Recorder::run() {
     return cannot_be_traced;
   }
   if (!is_kept) return command_->wait();
-  if (options_.record.output.empty()) report_.finish();
   say_all();
   if (command_) return command_->wait();
   return records_->samples() != 0 ? 0 : 1;
@@ -447,8 +459,8 @@ void Recorder::end_with(const std::exception_ptr& failure) {
   if (!command_) std::rethrow_exception(failure);
   try {
     std::rethrow_exception(failure);
-  } catch (const Failure& known) {
-    say("error", printable(known.what()));
+  } catch (const std::exception& known) {
+    say_error(known);
   }
   command_->wait();
 }
@@ -498,9 +510,11 @@ int run_record(const TraceOptions& options, std::ostream& out) {
   allow_many_files();
   try {
     return Recorder(options, out).run();
-  } catch (const Failure& failure) {
+  } catch (const command_line::UsageError&) {
+    throw;
+  } catch (const std::exception& failure) {
     if (options.command.empty()) throw;
-    say("error", printable(failure.what()));
+    say_error(failure);
     return cannot_be_traced;
   }
 }
