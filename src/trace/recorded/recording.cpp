@@ -18,6 +18,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
+#include "trace/files/trusted_user.hpp"
 #include "trace/perf/event_names.hpp"
 #include "trace/walk/registers.hpp"
 
@@ -224,6 +225,8 @@ JitDump RecordedFiles::open_jitdump(const Mapping& mapping) {
   if (opened->error != 0) throw_why(name, *opened);
   MappedFile mapped(opened->file.number(), name);
   if (opened->status.st_ino != mapping.inode) throw Refused(name, "not the file that was recorded");
+  // Of a number that was free, another user may have made a new file.
+  if (!may_name_code(opened->status.st_uid, mapping.process)) throw Refused(name, not_trusted);
   // A recording may name one file for any number of processes, and each reads it.
   constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30U;
   jitdump_bytes_ += mapped.bytes().size();
