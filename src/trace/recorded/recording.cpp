@@ -156,6 +156,7 @@ std::string text_at(ByteReader& reader) {
 
 OpenedFile RecordedFiles::open(const Mapping& mapping) {
   if (mapping.is_of_no_file()) return {nullptr, is_of_no_file, perf_maps_.of(mapping.process, root_)};
+  if (kept_open_.code) return kept_open_.code(mapping);
   const std::string key = mapping.path + "\n" + mapping.build_id + "\n" + std::to_string(mapping.inode);
   return files_.get(key, [&] { return open_first(mapping); });
 }
@@ -221,7 +222,7 @@ JitDump RecordedFiles::open_jitdump(const Mapping& mapping) {
   if (!has_monotonic_times_)
     throw Refused(name,
                   "the recording's times are of another clock (use `sframe-trace record` or `perf record -k mono`)");
-  const auto opened = root_.open_text(mapping.path);
+  const auto opened = kept_open_.jitdump ? kept_open_.jitdump(mapping) : root_.open_text(mapping.path);
   if (opened->error != 0) throw_why(name, *opened);
   MappedFile mapped(opened->file.number(), name);
   if (opened->status.st_ino != mapping.inode) throw Refused(name, "not the file that was recorded");
