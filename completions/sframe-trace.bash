@@ -15,15 +15,18 @@ _sframe_trace() {
   done
   compopt -o filenames 2>/dev/null
   if [[ ${COMP_WORDS[1]} == record ]] && ((COMP_CWORD > 1)); then
-    if [[ $previous == --@(cache|output|flamegraph) || $previous == -o ]]; then
+    if [[ $previous == --@(cache|output|flamegraph|pprof) || $previous == -o ]]; then
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
     elif [[ $previous == --frame-pointers ]]; then
       mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
+    elif [[ $previous == --sort ]]; then
+      mapfile -t COMPREPLY < <(compgen -W 'total self' -- "$current")
     elif [[ $current != -* ]]; then
       mapfile -t COMPREPLY < <(compgen -c -- "$current")
     else
       mapfile -t COMPREPLY < <(compgen -W '-a --all -C --cpu -p --pid --duration --as-root -e --event -F --freq -c --count
-        --stack --frames --frame-pointers --cache -o --output --flamegraph --roots-below --title --folded --json -q --quiet -h --help --' -- "$current")
+        --stack --frames --frame-pointers --cache -o --output --flamegraph --roots-below --title --top --sort --limit --wide --folded --weigh --json
+        --pprof -q --quiet -h --help --' -- "$current")
     fi
     return
   fi

@@ -206,14 +206,17 @@ void NewFile::sync() const {
   files::sync(descriptor(), target_.path());
 }
 
-void NewFile::replace_target() {
+void NewFile::take_temporary_name() {
   // Before it has the name: a program that is open for writing cannot be started.
   if (!file_.close()) throw SystemFailure(target_.path().string(), "write", errno);
-  if (!temporary_) {
-    temporary_.emplace(target_, "write", [path = path_in_proc(unnamed_), this](const char* name) {
-      return ::linkat(AT_FDCWD, path.c_str(), target_.folder(), name, AT_SYMLINK_FOLLOW);
-    });
-  }
+  if (temporary_) return;
+  temporary_.emplace(target_, "write", [path = path_in_proc(unnamed_), this](const char* name) {
+    return ::linkat(AT_FDCWD, path.c_str(), target_.folder(), name, AT_SYMLINK_FOLLOW);
+  });
+}
+
+void NewFile::replace_target() {
+  take_temporary_name();
   temporary_->rename();
 }
 

@@ -82,6 +82,9 @@ class NewFile {
   bool has_temporary_name() const { return temporary_.has_value(); }
   /// Waits until contents and attributes are on the disk, if `write_through` was called. Throws SystemFailure.
   void sync() const;
+  /// Closes the file and gives it a temporary name, if it has none: from then on, it only has to be renamed. Throws
+  /// SystemFailure.
+  void take_temporary_name();
   /// Closes the file and gives it the target's name. A kill between the two system calls that this takes leaves a
   /// TemporaryFile: linkat() replaces no file, and only a file that has a name can be renamed. Throws SystemFailure.
   void replace_target();

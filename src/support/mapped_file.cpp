@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
+#include "support/cut_files.hpp"
 
 namespace sframe_gen {
 
@@ -43,10 +44,13 @@ void MappedFile::map() {
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor(), 0);
   if (address == MAP_FAILED) throw SystemFailure(name_, "map", errno);
   bytes_ = {static_cast<const std::byte*>(address), size};
+  note_mapped(bytes_);
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (bytes_.empty()) return;
+  forget_mapped(bytes_);
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "command_line/program.hpp"
+#include "support/cut_files.hpp"
 #include "trace/options.hpp"
 #include "trace/run.hpp"
 
@@ -10,6 +11,8 @@ namespace {
 int run_program(int argument_count, char** arguments) {
   using namespace sframe_gen::trace;
   std::ios::sync_with_stdio(false);
+  // Others may write to the files that it reads.
+  sframe_gen::read_cut_files_as_zeros();
   const TraceOptions options = read_options(argument_count, arguments);
   if (options.source == Source::Help) {
     std::cout << help_text();

@@ -26,9 +26,6 @@ using command_line::text;
 
 constexpr std::string_view input = "Input", rows = "Rows", output = "Output";
 
-constexpr command_line::Argument top_order{
-    .kind = command_line::ArgumentKind::Choice, .name = "SHARE", .choices = top_orders};
-
 constexpr Option table[]{
     {"core", 0, input, file("FILE"), "show a crashed process, by its core file"},
     {"program", 0, input, file("FILE"), "of a core file, use this file as the program"},
@@ -51,7 +48,7 @@ constexpr Option table[]{
     {"lines", 0, output, flag, "show the source line of each frame"},
     {"json", 0, output, flag, "print one JSON object for each stack"},
     {"top", 0, output, flag, "print how many samples of a recording have each function"},
-    {"sort", 0, output, top_order, "sort functions by total (default) or self"},
+    {"sort", 0, output, top_order_argument, "sort functions by total (default) or self"},
     {"limit", 0, output, text("N"), "print at most N functions (default: 50)"},
     {"wide", 0, output, flag, "print whole names, also if a terminal is not as wide"},
     {"folded", 0, output, flag, "print a recording in folded format, for flame graphs"},
@@ -210,26 +207,24 @@ void read_top(const Given& given, TraceOptions& options) {
   options.top.most = *limit;
 }
 
+void read_picture(const Given& given, TraceOptions& options) {
+  for (const char* option : {"title", "roots-below"})
+    if (given.has(option) && !given.has("flamegraph"))
+      throw UsageError("--" + std::string(option) + " requires --flamegraph");
+  options.flame_graph = given.value_of("flamegraph").value_or("");
+  options.title = given.value_of("title").value_or("");
+  options.has_roots_below = given.has("roots-below");
+}
+
 void read_output(const Given& given, TraceOptions& options) {
-  const bool json = given.has("json"), folded = given.has("folded");
-  const bool picture = given.has("flamegraph"), top = given.has("top"), pprof = given.has("pprof");
-  if (json + folded + picture + top + pprof > 1)
-    throw UsageError("more than one of --json, --top, --folded, --flamegraph and --pprof (choose one)");
   for (const char* form : {"top", "folded", "flamegraph", "pprof"})
     if (given.has(form) && options.source != Source::Recording)
       throw UsageError("--" + std::string(form) + " requires a recording");
-  read_picture(given, options);
-  if (pprof) options.pprof = *given.value_of("pprof");
-  if (json) options.form = OutputForm::Json;
-  if (folded) options.form = OutputForm::Folded;
-  if (top) options.form = OutputForm::Top;
-  read_top(given, options);
-  options.folds_periods = given.has("weigh");
-  if (options.folds_periods && !folded) throw UsageError("--weigh requires --folded");
-  options.quiet = given.has("quiet");
+  read_report(given, options);
   options.compare = given.has("compare");
-  if (options.compare && (folded || picture || top || pprof))
-    throw UsageError("--compare shows each stack, and excludes --top, --folded, --flamegraph and --pprof");
+  for (const char* form : {"top", "folded", "flamegraph", "pprof"})
+    if (options.compare && given.has(form))
+      throw UsageError("--compare shows each stack, and excludes --top, --folded, --flamegraph and --pprof");
   read_call_chains(given, options);
   if (!given.has("frames")) return;
   const auto frames = number_above_0<std::size_t>(*given.value_of("frames"));
@@ -254,13 +249,19 @@ void read_source_options(const Given& given, TraceOptions& options) {
 
 }  // namespace
 
-void read_picture(const Given& given, TraceOptions& options) {
-  for (const char* option : {"title", "roots-below"})
-    if (given.has(option) && !given.has("flamegraph"))
-      throw UsageError("--" + std::string(option) + " requires --flamegraph");
-  options.flame_graph = given.value_of("flamegraph").value_or("");
-  options.title = given.value_of("title").value_or("");
-  options.has_roots_below = given.has("roots-below");
+void read_report(const Given& given, TraceOptions& options) {
+  const bool json = given.has("json"), folded = given.has("folded"), top = given.has("top");
+  if (json + folded + top + given.has("flamegraph") + given.has("pprof") > 1)
+    throw UsageError("more than one of --json, --top, --folded, --flamegraph and --pprof (choose one)");
+  if (json) options.form = OutputForm::Json;
+  if (folded) options.form = OutputForm::Folded;
+  if (top) options.form = OutputForm::Top;
+  read_picture(given, options);
+  read_top(given, options);
+  options.pprof = given.value_of("pprof").value_or("");
+  options.folds_periods = given.has("weigh");
+  if (options.folds_periods && !folded) throw UsageError("--weigh requires --folded");
+  options.quiet = given.has("quiet");
 }
 
 TraceOptions read_options(int argument_count, const char* const* arguments) {

@@ -70,6 +70,8 @@ inline constexpr command_line::Choice top_orders[]{
     {"total", static_cast<int>(TopOrder::Total), "by the samples that have a function anywhere"},
     {"self", static_cast<int>(TopOrder::Self), "by the samples that have it innermost"},
 };
+inline constexpr command_line::Argument top_order_argument{
+    .kind = command_line::ArgumentKind::Choice, .name = "SHARE", .choices = top_orders};
 
 /// Of --frame-pointers.
 inline constexpr command_line::Choice frame_pointer_choices[]{
@@ -80,8 +82,8 @@ inline constexpr command_line::Choice frame_pointer_choices[]{
 inline constexpr command_line::Argument frame_pointer_argument{
     .kind = command_line::ArgumentKind::Choice, .name = "WHEN", .choices = frame_pointer_choices};
 
-/// Of --title and --roots-below. Throws UsageError.
-void read_picture(const command_line::Given& given, TraceOptions& options);
+/// What is written of samples, by the options that reading and recording have in common. Throws UsageError.
+void read_report(const command_line::Given& given, TraceOptions& options);
 
 /// Throws UsageError.
 TraceOptions read_options(int argument_count, const char* const* arguments);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <optional>
@@ -23,7 +24,8 @@ using command_line::number_of;
 using command_line::Option;
 using command_line::text;
 
-constexpr std::string_view of_target = "What is recorded", of_samples = "Samples", of_output = "Output";
+constexpr std::string_view of_target = "What is recorded", of_samples = "Samples", of_output = "Output",
+                           of_report = "Output at the end, instead of a recording";
 
 constexpr command_line::Argument event_argument{
     .kind = command_line::ArgumentKind::Text, .name = "EVENT", .repeats = true};
@@ -43,11 +45,17 @@ constexpr Option record_table[]{
      "without a row, go by the frame pointer: auto (default), always or never"},
     {"cache", 0, of_samples, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
     {"output", 'o', of_output, file("FILE"), "write FILE (default: perf.data)"},
-    {"flamegraph", 0, of_output, file("FILE"), "write a flame graph (SVG) instead"},
-    {"roots-below", 0, of_output, flag, "in it, draw callers under what they call"},
-    {"title", 0, of_output, text("TEXT"), "give it this title"},
-    {"folded", 0, of_output, flag, "print folded stacks instead"},
-    {"json", 0, of_output, flag, "print one JSON object for each sample instead"},
+    {"flamegraph", 0, of_report, file("FILE"), "write a flame graph (SVG)"},
+    {"roots-below", 0, of_report, flag, "in it, draw callers under what they call"},
+    {"title", 0, of_report, text("TEXT"), "give it this title"},
+    {"top", 0, of_report, flag, "print how many samples have each function"},
+    {"sort", 0, of_report, top_order_argument, "sort functions by total (default) or self"},
+    {"limit", 0, of_report, text("N"), "print at most N functions (default: 50)"},
+    {"wide", 0, of_report, flag, "print whole names, also if a terminal is not as wide"},
+    {"folded", 0, of_report, flag, "print folded stacks"},
+    {"weigh", 0, of_report, flag, "in them, add up periods instead of samples"},
+    {"json", 0, of_report, flag, "print one JSON object for each sample"},
+    {"pprof", 0, of_report, file("FILE"), "write a profile for `go tool pprof`"},
     {"quiet", 'q', of_output, flag, "print no summary on standard error"},
     {"help", 'h', of_output, flag, "print this help and exit"},
 };
@@ -141,19 +149,23 @@ void read_samples(const Given& given, TraceOptions& options) {
 }
 
 void read_record_output(const Given& given, TraceOptions& options) {
-  const bool json = given.has("json"), folded = given.has("folded"), picture = given.has("flamegraph");
-  if (json + folded + picture + given.has("output") > 1)
-    throw UsageError("more than one of --output, --json, --folded and --flamegraph (choose one)");
-  if ((folded || picture) && options.record.events.size() > 1)
-    throw UsageError(std::string(folded ? "--folded" : "--flamegraph") +
-                     " shows one event (record to a file, and read it with --event=NAME)");
-  if (json) options.form = OutputForm::Json;
-  if (folded) options.form = OutputForm::Folded;
-  read_picture(given, options);
-  if (!json && !folded && !picture) options.record.output = given.value_of("output").value_or("perf.data");
+  read_report(given, options);
+  for (const char* form : {"folded", "flamegraph"})
+    if (given.has(form) && options.record.events.size() > 1)
+      throw UsageError("--" + std::string(form) + " shows one event (record to a file, and read it with --event=NAME)");
+  SourceOptions& source = options.translation.source;
+  source.inlines = true;
+  source.lines = !options.pprof.empty();
+  constexpr std::array forms{"json", "top", "folded", "flamegraph", "pprof"};
+  const auto form = std::ranges::find_if(forms, [&](const char* name) { return given.has(name); });
+  if (form == forms.end()) {
+    options.record.output = given.value_of("output").value_or("perf.data");
+  } else if (given.has("output")) {
+    throw UsageError("--output cannot be combined with --" + std::string(*form) +
+                     " (record to a file, and read it with `sframe-trace --" + *form + "`)");
+  }
   if (stream_named(options.record.output))
     throw UsageError("a recording cannot be written to a stream (give --folded or --json)");
-  options.quiet = given.has("quiet");
 }
 
 }  // namespace

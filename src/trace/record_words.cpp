@@ -94,10 +94,9 @@ constexpr Hint perf_options[]{
     {"--strict-freq", leave_out},
     {"--threads", leave_out},
     {"--max-stack", "--frames=N"},
-    {"--stdio", "record to a file, and read it with `sframe-trace --top perf.data`"},
-    {"--top", "record to a file, and read it with `sframe-trace --top perf.data`"},
-    {"--pprof", "record to a file, and read it with `sframe-trace --pprof FILE perf.data`"},
-    {"--inlines", "record to a file: `sframe-trace perf.data` shows inlined calls"},
+    {"--stdio", "use --top"},
+    {"--inlines", "inlined calls are always shown: leave it out"},
+    {"--no-inlines", "record to a file, and read it with `sframe-trace --no-inlines perf.data`"},
     {"--lines", "record to a file, and read it with `sframe-trace --lines perf.data`"},
 };
 

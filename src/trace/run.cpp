@@ -246,8 +246,8 @@ std::optional<std::int64_t> wall_minus_time(const PerfDataFile& file, bool is_st
   return identity.modified_s * ns_in_s + identity.modified_ns - static_cast<std::int64_t>(file.records().back().time);
 }
 
-int print_samples(Recording& recording, const TraceOptions& options, std::ostream& out,
-                  std::optional<OutputFile>& picture) {
+StackTotals print_samples(Recording& recording, const TraceOptions& options, std::ostream& out,
+                          std::optional<OutputFile>& picture) {
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
   SampleReport report(options, out, kernel, picture);
@@ -256,16 +256,15 @@ int print_samples(Recording& recording, const TraceOptions& options, std::ostrea
   report.set_title(options.file.filename().string() + (command.empty() ? "" : " (" + command + ")"));
   walk_all(recording, options, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); });
   report.finish();
-  warn_of(recording, report.totals());
   if (kernel.are_of_another_start()) {
     warn(recording.file().name(),
          "kernel restarted since, so its functions have no names (give its list with --kallsyms)");
   }
-  return end_with(report.totals(), options);
+  return report.totals();
 }
 
 /// Writes the recording again, with call chains.
-int write_call_chains(Recording& recording, const TraceOptions& options) {
+StackTotals write_call_chains(Recording& recording, const TraceOptions& options) {
   const PerfDataFile& file = recording.file();
   CallChainFile written(file, options.call_chains);
   StackTotals totals;
@@ -282,7 +281,6 @@ int write_call_chains(Recording& recording, const TraceOptions& options) {
         sample = nullptr;
       });
   written.finish();
-  warn_of(recording, totals);
   if (written.cut() != 0) {
     warn(options.call_chains.string(),
          std::to_string(written.cut()) + " stacks are longer than a record can be (lower --frames)");
@@ -291,7 +289,7 @@ int write_call_chains(Recording& recording, const TraceOptions& options) {
     std::cerr << printable(options.call_chains.string()) << ": " << count_of(written.samples(), "sample") << ", "
               << count_of(written.size(), "byte") << '\n';
   }
-  return end_with(totals, options);
+  return totals;
 }
 
 std::unique_ptr<Debuginfod> make_debuginfod(const TraceOptions& options) try {
@@ -336,6 +334,20 @@ void choose(Recording& recording, const TraceOptions& options) {
     throw UsageError(file + ": samples of several events (choose one with --event: " + names_of(shown) + ")");
 }
 
+Recording recording_of(MappedFile file, RecordedFiles& files) {
+  return {std::move(file), [&files](const Mapping& mapping) { return files.open(mapping); },
+          [&files](const Mapping& mapping) { return files.jit_code(mapping); }};
+}
+
+void expect(RecordedFiles& files, const PerfDataFile& recording) {
+  files.expect(recording.abi(), recording.mapped().identity(), recording.has_monotonic_times());
+}
+
+void warn_of_code(const RecordedFiles& files) {
+  warn_of(files.perf_maps());
+  for (const std::string& refused : files.refused_jitdumps()) warn(refused);
+}
+
 int run_recording(const TraceOptions& options, std::ostream& out) {
   // What is over the limit on the size of files is a failure then, and what was written is removed.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -349,17 +361,16 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   MappedFile file_of_recording = map_recording(options.file);
   std::optional<OutputFile> picture = begin_picture(options);
   keep_rights_for(options, picture);
-  Recording recording(
-      std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); },
-      [&files](const Mapping& mapping) { return files.jit_code(mapping); });
+  Recording recording = recording_of(std::move(file_of_recording), files);
   choose(recording, options);
-  files.expect(recording.file().abi(), recording.file().mapped().identity(), recording.file().has_monotonic_times());
-  const int status = options.call_chains.empty() ? print_samples(recording, options, out, picture)
-                                                 : write_call_chains(recording, options);
-  warn_of(files.perf_maps());
+  expect(files, recording.file());
+  const StackTotals totals = options.call_chains.empty() ? print_samples(recording, options, out, picture)
+                                                         : write_call_chains(recording, options);
+  warn_of(recording, totals);
+  const int status = end_with(totals, options);
+  warn_of_code(files);
   warn_of(*debuginfod, options.quiet);
   warn_of_missing(missing_alternates);
-  for (const std::string& refused : files.refused_jitdumps()) warn(refused);
   if (!files.relabeled().empty()) {
     warn(files.relabeled().front(),
          "has a new link, name, owner or mode since the recording, as " + count_of(files.relabeled().size(), "file") +
@@ -407,6 +418,16 @@ void warn_of_missing(const MissingAlternates& alternates) {
   const std::size_t more = alternates.size() - 1;
   warn(file, "no inlined calls and lines, as " + path + " (.gnu_debugaltlink) is not here" +
                  (more == 0 ? "" : ", nor " + count_of(more, "other file")) + " (--no-inlines)");
+}
+
+void report_own_recording(MappedFile recorded, const FileRoot& root, KeptOpen kept_open, const TraceOptions& options,
+                          std::ostream& out, std::optional<OutputFile>& picture) {
+  keep_rights_for(options, picture);
+  RecordedFiles files(root, options.translation, std::move(kept_open));
+  Recording recording = recording_of(std::move(recorded), files);
+  expect(files, recording.file());
+  print_samples(recording, options, out, picture);
+  warn_of_code(files);
 }
 
 int run(const TraceOptions& options, std::ostream& out) {

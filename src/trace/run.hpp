@@ -81,6 +81,11 @@ std::optional<OutputFile> begin_picture(const TraceOptions& options);
 /// Warns, in one line, of files that .gnu_debugaltlink leads to and that are not here.
 void warn_of_missing(const MissingAlternates& alternates);
 
+/// Writes what the options ask for of a recording that was just made, as far as rights allow that it keeps: those to
+/// write it. `kept_open`: the files of its programs. Throws Failure.
+void report_own_recording(MappedFile recording, const FileRoot& root, KeptOpen kept_open, const TraceOptions& options,
+                          std::ostream& out, std::optional<OutputFile>& picture);
+
 /// What the options ask for, written to `out`; messages go to standard error. Throws Failure. Returns the exit status.
 int run(const TraceOptions& options, std::ostream& out);
 

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -69,6 +70,17 @@ std::uint64_t highest_frequency() {
   const auto rate = command_line::number_of<std::uint64_t>(setting_of(setting));
   if (!rate || *rate == 0) throw Refused(setting, "cannot be read (give a number with -F)");
   return std::min(*rate, most_copied);
+}
+
+/// Memory may have run out.
+void say_error(const std::exception& failure) {
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
+  std::cerr << "sframe-trace: error: ";
+  if (is_memory) {
+    std::cerr << "out of memory\n";
+  } else {
+    std::cerr << printable(failure.what()) << '\n';
+  }
 }
 
 std::string list_of(const std::vector<int>& numbers) {
@@ -187,7 +199,12 @@ class Ends {
 class RecordingOutput {
  public:
   RecordingOutput(const std::filesystem::path& path, const std::vector<WrittenEvent>& events)
-      : file_(path), writer_(file_.descriptor(), path.string(), host_endian, events), naming_([this] { name(); }) {}
+      : file_(std::in_place, path),
+        writer_(file_->descriptor(), path.string(), host_endian, events),
+        naming_([this] { name(); }) {}
+  /// It gets no name.
+  RecordingOutput(Descriptor file, const std::vector<WrittenEvent>& events)
+      : unnamed_(std::move(file)), writer_(unnamed_.number(), unnamed_name, host_endian, events) {}
   ~RecordingOutput() { end(false); }
   RecordingOutput(const RecordingOutput&) = delete;
   RecordingOutput& operator=(const RecordingOutput&) = delete;
@@ -203,11 +220,16 @@ class RecordingOutput {
     end(is_kept);
     if (failure_) std::rethrow_exception(failure_);
   }
-  std::filesystem::path path() const { return file_.current_path(); }
+  /// Of a file that has a name, or is to get one.
+  std::filesystem::path path() const { return file_->current_path(); }
+  /// What was written so far, of a file that gets no name.
+  MappedFile map() const { return {unnamed_.number(), unnamed_name}; }
 
  private:
+  static constexpr const char* unnamed_name = "recording";
+
   void name() try {
-    if (is_asked_.get_future().get()) file_.take_name();
+    if (is_asked_.get_future().get()) file_->take_name();
   } catch (...) {
     failure_ = std::current_exception();
   }
@@ -219,7 +241,8 @@ class RecordingOutput {
     if (naming_.joinable()) naming_.join();
   }
 
-  RecordingFile file_;
+  std::optional<RecordingFile> file_;
+  Descriptor unnamed_;
   PerfDataWriter writer_;
   std::exception_ptr failure_;
   bool was_asked_ = false;
@@ -232,23 +255,18 @@ class Recorder {
  public:
   Recorder(const TraceOptions& options, std::ostream& out)
       : options_(options),
+        out_(out),
+        picture_(begin_picture(options)),
         signals_(Ends::block_signals()),
         command_(options.command.empty() ? nullptr
                                          : std::make_unique<RecordedCommand>(options.command, options.record.as_root)),
         events_(open_events(request_of(options.record, command_.get()))),
         files_(options.translation),
-        layouts_({"perf_event_open", "events"}, host_endian),
-        kernel_(KernelNames::of_running_kernel(options.translation.cache, running_build_id())),
-        picture_(begin_picture(options)),
-        report_(options, out, kernel_, picture_) {
+        layouts_({"perf_event_open", "events"}, host_endian) {
     // What is over the limit on the size of files is a failure then. The command, which has begun, keeps the signal.
     std::signal(SIGXFSZ, SIG_IGN);
     for (const WrittenEvent& event : events_.recorded())
       layouts_.add(event.attributes, std::as_bytes(std::span(event.ids)));
-    report_.set_title(what_is_recorded(options));
-    std::vector<std::string> names;
-    for (const EventKind& kind : events_.request().kinds) names.push_back(kind.name);
-    report_.set_head({sampled_events(layouts_, names), {}, {}});
     files_.start();
     rings_.emplace(events_, layouts_, files_);
     open_outputs();
@@ -257,9 +275,11 @@ class Recorder {
   int run();
 
  private:
+  /// The recording is read at the end, and has no name.
+  bool reports() const { return options_.record.output.empty(); }
   void open_outputs();
-  std::unique_ptr<RecordingOutput> make_file(const std::filesystem::path& path,
-                                             const std::vector<WrittenEvent>& events) const;
+  template <typename File>
+  std::unique_ptr<RecordingOutput> make_file(File file, const std::vector<WrittenEvent>& events) const;
   void update_files(bool take_name);
   void finish_files(bool is_kept);
   void describe_what_runs();
@@ -269,16 +289,17 @@ class Recorder {
   void say_begun() const;
   void say_lost() const;
   void say_all();
+  void report();
+  void save_what_there_is();
 
   const TraceOptions& options_;
+  std::ostream& out_;
+  std::optional<OutputFile> picture_;
   Descriptor signals_;
   std::unique_ptr<RecordedCommand> command_;
   EventFiles events_;
   ProgramFiles files_;
   EventLayouts layouts_;
-  KernelNames kernel_;
-  std::optional<OutputFile> picture_;
-  SampleReport report_;
   StackTotals totals_;
   std::optional<Rings> rings_;
   std::unique_ptr<RecordingOutput> file_, raw_;
@@ -290,29 +311,27 @@ class Recorder {
   static constexpr std::size_t most_waiting = std::size_t{256} << 20U;
 };
 
-std::unique_ptr<RecordingOutput> Recorder::make_file(const std::filesystem::path& path,
-                                                     const std::vector<WrittenEvent>& events) const {
+template <typename File>
+std::unique_ptr<RecordingOutput> Recorder::make_file(File file, const std::vector<WrittenEvent>& events) const {
   std::vector<std::string> words{"sframe-trace"};
   words.insert(words.end(), options_.record.words.begin(), options_.record.words.end());
-  auto file = std::make_unique<RecordingOutput>(path, events);
-  describe_recording(file->writer(), events_.request().kinds, events, words);
-  return file;
+  auto output = std::make_unique<RecordingOutput>(std::move(file), events);
+  describe_recording(output->writer(), events_.request().kinds, events, words);
+  return output;
 }
 
 void Recorder::open_outputs() {
+  file_ = reports() ? make_file(open_unnamed_recording(picture_ ? picture_->folder() : ""), events_.walked())
+                    : make_file(options_.record.output, events_.walked());
   RecordSinks sinks;
-  if (!options_.record.output.empty()) {
-    file_ = make_file(options_.record.output, events_.walked());
-    sinks.file = &file_->writer();
-    sinks.sample = [this](const Sample& sample) {
-      if (sample.has_user_stack) totals_.add(sample.user, cut_of(sample.user));
-    };
-  } else {
-    sinks.sample = [this](const Sample& sample) { report_.add(sample, cut_of(sample.user)); };
-  }
+  sinks.file = &file_->writer();
+  sinks.is_read_here = reports();
+  sinks.sample = [this](const Sample& sample) {
+    if (sample.has_user_stack) totals_.add(sample.user, cut_of(sample.user));
+  };
   // For tests, which walk the same records again.
   if (const char* const raw = ::getenv("SFRAME_TRACE_RAW_RECORDS"); raw != nullptr) {  // NOLINT(concurrency-mt-unsafe)
-    raw_ = make_file(raw, events_.recorded());
+    raw_ = make_file(std::filesystem::path(raw), events_.recorded());
     sinks.raw = &raw_->writer();
   }
   records_.emplace(layouts_, files_, options_.most_frames, options_.frame_pointers, std::move(sinks));
@@ -422,12 +441,17 @@ int Recorder::run() {
     if (!failure) failure = std::current_exception();
   }
   if (failure) {
-    if (file_ && is_kept) say("note", printable(file_->path().string()) + ": has what was written before");
+    if (is_kept) save_what_there_is();
     end_with(failure);
     return cannot_be_traced;
   }
   if (!is_kept) return command_->wait();
-  if (options_.record.output.empty()) report_.finish();
+  try {
+    if (reports()) report();
+  } catch (...) {
+    end_with(std::current_exception());
+    return cannot_be_traced;
+  }
   say_all();
   if (command_) return command_->wait();
   return records_->samples() != 0 ? 0 : 1;
@@ -447,10 +471,29 @@ void Recorder::end_with(const std::exception_ptr& failure) {
   if (!command_) std::rethrow_exception(failure);
   try {
     std::rethrow_exception(failure);
-  } catch (const Failure& known) {
-    say("error", printable(known.what()));
+  } catch (const std::exception& known) {
+    say_error(known);
   }
   command_->wait();
+}
+
+/// By the files that programs have mapped, which are open.
+void Recorder::report() {
+  report_own_recording(file_->map(), files_.root(),
+                       {.code = [this](const Mapping& mapping) { return files_.open(mapping); },
+                        .jitdump = [this](const Mapping& mapping) { return files_.open_text(mapping); }},
+                       options_, out_, picture_);
+}
+
+/// After a failure.
+void Recorder::save_what_there_is() {
+  if (!reports()) return say("note", printable(file_->path().string()) + ": has what was written before");
+  try {
+    report();
+    say("note", "what was recorded before was printed or drawn");
+  } catch (const std::exception& failure) {
+    say_error(failure);
+  }
 }
 
 /// By kind, as one program's mappings take no room from samples, and by the ring.
@@ -486,8 +529,8 @@ void Recorder::say_all() {
   if (!events_.note().empty()) say("note", events_.note());
   say_lost();
   if (options_.quiet) return;
-  if (!file_) return report_.totals().write(std::cerr);
   totals_.write(std::cerr);
+  if (reports()) return;
   std::cerr << printable(options_.record.output.string()) << ": " << count_of(records_->samples(), "sample") << ", "
             << count_of(file_->writer().size(), "byte") << '\n';
 }
@@ -496,11 +539,22 @@ void Recorder::say_all() {
 
 int run_record(const TraceOptions& options, std::ostream& out) {
   allow_many_files();
+  MissingAlternates missing_alternates;
+  TraceOptions own = options;
+  own.translation.source.missing_alternates = &missing_alternates;
+  if (own.title.empty()) own.title = what_is_recorded(options);
+  const bool prints = own.record.output.empty() && own.flame_graph.empty() && own.pprof.empty();
   try {
-    return Recorder(options, out).run();
-  } catch (const Failure& failure) {
+    // Before a file is opened that would take the number of a standard output that is closed.
+    if (prints) require_writable(STDOUT_FILENO, "standard output");
+    const int status = Recorder(own, out).run();
+    warn_of_missing(missing_alternates);
+    return status;
+  } catch (const command_line::UsageError&) {
+    throw;
+  } catch (const std::exception& failure) {
     if (options.command.empty()) throw;
-    say("error", printable(failure.what()));
+    say_error(failure);
     return cannot_be_traced;
   }
 }

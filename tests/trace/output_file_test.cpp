@@ -94,6 +94,12 @@ TEST_F(OutputFile, IsAnOpenFileByItsNumber) {
   EXPECT_EQ(trace::stream_named("stdout"), std::nullopt);
 }
 
+TEST_F(OutputFile, RefusesAStreamThatCannotBeWrittenTo) {
+  const Descriptor open(::open("/dev/null", O_RDONLY | O_CLOEXEC));  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  EXPECT_THROW(trace::OutputFile("/dev/fd/" + std::to_string(open.number())), SystemFailure);
+  EXPECT_THROW(trace::OutputFile("/dev/fd/999999"), SystemFailure);
+}
+
 TEST_F(OutputFile, IsAStreamThroughALinkToIt) {
   fs::create_symlink("/dev/fd/1", file_);
   EXPECT_EQ(trace::OutputFile(file_).folder(), "");

@@ -116,12 +116,18 @@ std::optional<int> stream_named(const std::filesystem::path& path) {
   return std::nullopt;
 }
 
+void require_writable(int stream, const std::filesystem::path& path) {
+  const int mode = ::fcntl(stream, F_GETFL);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY) throw SystemFailure(path.string(), "write", EBADF);
+}
+
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   constexpr int most_links = 40;  // as the kernel follows
   std::filesystem::path next = path_;
   struct stat status {};
   for (int links = 0;; ++links) {
     stream_ = stream_named(next);
+    if (stream_) require_writable(*stream_, path_);
     if (stream_) return;
     place_.emplace(next, "write");
     const bool is_there = ::fstatat(place_->folder(), place_->name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
@@ -134,7 +140,11 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   if (S_ISDIR(status.st_mode)) throw SystemFailure(path_.string(), "write", EISDIR);
   constexpr mode_t usual = 0666, until_it_is_complete = 0600;
   const bool replaces = S_ISREG(status.st_mode);
-  if (!replaces && status.st_mode != 0) return;
+  if (!replaces && status.st_mode != 0) {
+    if (::faccessat(place_->folder(), place_->name(), W_OK, AT_EACCESS) != 0)
+      throw SystemFailure(path_.string(), "write", errno);
+    return;
+  }
   file_.emplace(*place_, replaces ? until_it_is_complete : usual);
   if (replaces) take_owner_and_mode(file_->descriptor(), status, path_);
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "sframe_gen/error.hpp"
@@ -42,6 +43,22 @@ bool has_recording_or_link(const files::Place& place) {
 }
 
 }  // namespace
+
+Descriptor open_unnamed_recording(const std::filesystem::path& folder) {
+  constexpr mode_t private_file = 0600;
+  const char* const named = ::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): no thread changes it
+  const std::filesystem::path temporary = named != nullptr && *named != '\0' ? named : "/tmp";
+  for (const std::filesystem::path& place : {folder, temporary}) {
+    Descriptor file(::open(place.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, private_file));
+    if (file.is_open()) return file;
+  }
+  // NFS has no such files.
+  const std::string name = temporary / ("sframe-trace" + random_suffix());
+  Descriptor file(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, private_file));
+  if (!file.is_open()) throw SystemFailure(temporary.string(), "make a recording in", errno);
+  ::unlink(name.c_str());
+  return file;
+}
 
 void keep_old_recording(const files::Place& place) {
   if (!has_recording_or_link(place)) return;

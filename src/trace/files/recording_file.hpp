@@ -36,6 +36,10 @@ class RecordingFile {
   Descriptor file_;
 };
 
+/// Opens an empty file to read and write that no directory lists, and that is gone when it is closed: in the file
+/// system of `folder`, unless that is empty or has no such files, and else of TMPDIR. Throws SystemFailure.
+Descriptor open_unnamed_recording(const std::filesystem::path& folder);
+
 /// Gives the recording that has the name, or a link there, the name with ".old" after it, as perf does. Throws
 /// SystemFailure, or Refused if it is neither.
 void keep_old_recording(const files::Place& place);

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "sframe_gen/error.hpp"
@@ -84,7 +85,7 @@ bool has_signal(const std::string& folder, std::string_view field, int signal) {
 bool is_mapped(const elf::Image& image, const struct stat& status, const Mapping& mapping, const Process& process) {
   if (status.st_dev == mapping.device && status.st_ino == mapping.inode) return true;
   const auto file = image.file_bytes();
-  constexpr std::uint64_t piece = 1U << 20U;
+  constexpr std::uint64_t piece = 1U << 16U;
   for (std::uint64_t done = 0, size = mapping.end - mapping.begin; done < size; done += piece) {
     if (mapping.file_offset + done >= file.size()) return done != 0;
     const auto expected = file.subspan(mapping.file_offset + done);
@@ -95,9 +96,28 @@ bool is_mapped(const elf::Image& image, const struct stat& status, const Mapping
   return true;
 }
 
+/// Pages that a program serves (FUSE, userfaultfd(2)) need never come, and then nothing ends the wait for one but the
+/// end of this program, with which the process goes on. SIGALRM is taken by a thread that does not wait for memory.
+void end_if_memory_does_not_come() {
+  static bool is_taken = false;
+  if (std::exchange(is_taken, true)) return;
+  sigset_t alarm{};
+  ::sigemptyset(&alarm);
+  ::sigaddset(&alarm, SIGALRM);
+  ::pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
+  std::thread([alarm] {
+    int signal = 0;
+    ::sigwait(&alarm, &signal);
+    constexpr std::string_view message = "sframe-trace: error: the process's memory does not come within a second\n";
+    static_cast<void>(!::write(STDERR_FILENO, message.data(), message.size()));
+    ::_exit(1);
+  }).detach();
+}
+
 }  // namespace
 
 Process::Process(int pid, const TranslationOptions& options) : pid_(pid), living_thread_(pid), options_(options) {
+  end_if_memory_does_not_come();
   if (::access(folder_of(pid).c_str(), F_OK) != 0) throw SystemFailure("process " + std::to_string(pid), "read", ESRCH);
 }
 
@@ -191,7 +211,9 @@ std::vector<std::byte> Process::read(std::uint64_t address, std::uint64_t size) 
   std::vector<std::byte> bytes(size);
   iovec here{bytes.data(), bytes.size()};
   iovec there{reinterpret_cast<void*>(address), bytes.size()};  // NOLINT(performance-no-int-to-ptr): another process's
+  ::alarm(1);
   const ssize_t count = ::process_vm_readv(living_thread_, &here, 1, &there, 1, 0);
+  ::alarm(0);
   bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return bytes;
 }

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -77,24 +78,33 @@ bool ProgramFiles::has_failed(const std::shared_ptr<FileOpening>& opening) {
   return answer != nullptr && answer->error != 0;
 }
 
+/// None: too many files are open.
+std::optional<ProgramFiles::Noted> ProgramFiles::noted(const Mapping& mapping) {
+  const std::lock_guard guard(lock_);
+  const auto found = noted_.find(key_of(mapping));
+  if (found == noted_.end()) return std::nullopt;
+  // Too many files waited when it was mapped.
+  if (!found->second.opening) found->second.opening = begin(mapping, found->second.user);
+  return found->second;
+}
+
+std::shared_ptr<const OpenFile> ProgramFiles::open_text(const Mapping& mapping) {
+  const std::optional<Noted> noted = this->noted(mapping);
+  if (!noted) return std::make_shared<OpenFile>(OpenFile{.error = EMFILE});
+  return system_.wait_for(noted->opening, noted->user);
+}
+
 OpenedFile ProgramFiles::open(const Mapping& mapping) {
   if (mapping.path == vdso_name) return vdso_of_this_kernel();
   if (mapping.inode == 0 || !mapping.path.starts_with('/')) return {nullptr, is_of_no_file};
   const Key key = key_of(mapping);
   const auto known = opened_.find(key);
   if (known != opened_.end()) return known->second;
-  Noted noted;
-  {
-    const std::lock_guard guard(lock_);
-    const auto found = noted_.find(key);
-    if (found == noted_.end()) return {nullptr, too_many};
-    // Too many files waited when it was mapped.
-    if (!found->second.opening) found->second.opening = begin(mapping, found->second.user);
-    noted = found->second;
-  }
-  const auto file = system_.wait_for(noted.opening, noted.user);
+  const std::optional<Noted> noted = this->noted(mapping);
+  if (!noted) return {nullptr, too_many};
+  const auto file = system_.wait_for(noted->opening, noted->user);
   // The next program that maps it may still have it, and a second need not be over.
-  if (file->error == OpenFile::no_answer && !(noted.opening && noted.opening->is_over())) return {nullptr, no_answer};
+  if (file->error == OpenFile::no_answer && !(noted->opening && noted->opening->is_over())) return {nullptr, no_answer};
   if (file->error != 0 && file->error != OpenFile::no_answer) return {nullptr, is_gone};
   {
     const std::lock_guard guard(lock_);
@@ -103,7 +113,7 @@ OpenedFile ProgramFiles::open(const Mapping& mapping) {
   OpenedFile& opened = opened_[key];
   try {
     if (file->error != 0) throw Refused(printable(mapping.path), no_answer);
-    opened = open_first(*file, printable(mapping.path), noted.user);
+    opened = open_first(*file, printable(mapping.path), noted->user);
   } catch (const Failure& failure) {
     opened = {nullptr, failure.what()};
   }

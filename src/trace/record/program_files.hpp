@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -35,8 +36,13 @@ class ProgramFiles {
 
   /// Waits for the file, if it does not answer at once.
   OpenedFile open(const Mapping& mapping);
+  /// The same of a file that is no program. Never null.
+  std::shared_ptr<const OpenFile> open_text(const Mapping& mapping);
   /// Returns the build-id of a mapping's file, as bytes; empty: it has none, or cannot be had.
   std::span<const std::byte> build_id(const Mapping& mapping);
+
+  /// Where debug files are.
+  const FileRoot& root() const { return system_; }
 
   /// All stay open: who is recorded must not fill the memory with new ones (0.1 MB each, without what they contain).
   static constexpr std::size_t most_files = 16384, most_files_of_user = 4096, most_files_of_others = 12288;
@@ -52,6 +58,7 @@ class ProgramFiles {
 
   static Key key_of(const Mapping& mapping);
   static bool has_failed(const std::shared_ptr<FileOpening>& opening);
+  std::optional<Noted> noted(const Mapping& mapping);
   bool has_room_for(uid_t user);
   std::shared_ptr<FileOpening> begin(const Mapping& mapping, uid_t user);
   OpenedFile vdso_of_this_kernel();
@@ -59,7 +66,7 @@ class ProgramFiles {
   OpenedFile made_of(elf::Image image, uid_t user) const;
 
   const TranslationOptions& options_;
-  FileRoot system_;  ///< where debug files are
+  FileRoot system_;
   std::mutex lock_;
   std::map<Key, Noted> noted_;
   std::map<uid_t, std::size_t> noted_of_;  ///< how many of another user's

@@ -88,7 +88,7 @@ void WalkedRecords::take(const TakenRecord& taken) {
   if (record.type != record_type::sample) {
     programs_.take(record, walker_, {});
     std::vector<std::byte> bytes = taken.bytes;
-    if (record.type == record_type::map2) add_build_id(record, bytes);
+    if (record.type == record_type::map2 && !sinks_.is_read_here) add_build_id(record, bytes);
     return write(bytes);
   }
   if (samples_++ == 0) first_ns_ = record.time;

@@ -18,6 +18,7 @@ namespace sframe_gen::trace {
 /// Where recorded records go. Any of them may be missing.
 struct RecordSinks {
   PerfDataWriter* file = nullptr;  ///< with call chains
+  bool is_read_here = false;       ///< where the numbers that mappings have of their files tell more than build-ids
   PerfDataWriter* raw = nullptr;   ///< with registers and stacks, as the kernel gave them
   RecordedPrograms::TakeSample sample{};
 };

@@ -164,6 +164,8 @@ void CallChainFile::finish() {
   const std::array times{modified, modified};
   if (::futimens(file_.descriptor(), times.data()) != 0) throw SystemFailure(place_.path().string(), "write", errno);
   file_.sync();
+  // All that takes room on the disk comes first.
+  file_.take_temporary_name();
   keep_old_recording(place_);
   file_.replace_target();
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "elf/machine.hpp"
@@ -41,6 +42,7 @@ CoreFile::CoreFile(const std::filesystem::path& path, const FileRoot& root, std:
   }
   std::ranges::sort(loads_, {}, &Elf64_Phdr::p_vaddr);
   read_notes();
+  for (const FilePart& part : parts_) parts_by_path_[part.path].push_back(&part);
   if (threads_.empty()) throw Refused(image_.name(), "no thread's registers");
 }
 
@@ -104,11 +106,13 @@ void CoreFile::read_files(const elf::Note& note) {
   const std::uint64_t unit = reader.u64("page size");
   constexpr std::uint64_t entry = 24;
   if (count > reader.left() / entry) reader.fail("fewer files than it says, " + std::to_string(count));
+  // There may be several such notes.
+  const std::size_t first = parts_.size();
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t begin = reader.u64("begin"), end = reader.u64("end");
     parts_.push_back({begin, end, reader.u64("offset") * unit, {}});
   }
-  for (FilePart& part : parts_) {
+  for (FilePart& part : std::span(parts_).subspan(first)) {
     for (char letter = 0; (letter = static_cast<char>(reader.u8("path"))) != 0;) part.path += letter;
   }
 }
@@ -198,13 +202,18 @@ std::vector<std::byte> CoreFile::build_id_at(std::uint64_t begin) const {
   return {};
 }
 
+const std::vector<const CoreFile::FilePart*>& CoreFile::parts_of(const std::string& path) const {
+  static const std::vector<const FilePart*> none;
+  const auto known = parts_by_path_.find(path);
+  return known == parts_by_path_.end() ? none : known->second;
+}
+
 /// By the build-id if both have one: a file that was stripped or converted since keeps it. Else by the page with the
 /// file's headers, which kernels dump of each file. Empty: it is the one.
 std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping) const {
   const FilePart* first = nullptr;
-  for (const FilePart& part : parts_) {
-    if (part.path == mapping.path && part.file_offset == 0 && part.begin <= mapping.begin) first = &part;
-  }
+  for (const FilePart* const part : parts_of(mapping.path))
+    if (part->file_offset == 0 && part->begin <= mapping.begin) first = part;
   const auto memory = first == nullptr ? std::span<const std::byte>() : memory_at(first->begin);
   const auto file = image.file_bytes();
   const auto size = std::min<std::size_t>(header_page, file.size());
@@ -219,8 +228,8 @@ std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping)
 }
 
 bool CoreFile::is_program(const Mapping& mapping) const {
-  return std::ranges::any_of(parts_, [&](const FilePart& part) {
-    return part.path == mapping.path && part.begin <= program_headers_ && program_headers_ < part.end;
+  return std::ranges::any_of(parts_of(mapping.path), [&](const FilePart* part) {
+    return part->begin <= program_headers_ && program_headers_ < part->end;
   });
 }
 

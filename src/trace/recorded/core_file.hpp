@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elf/image.hpp"
 #include "elf/notes.hpp"
 #include "sframe_gen/format.hpp"
 #include "sframe_gen/unwind.hpp"
+#include "support/hash.hpp"
 #include "trace/files/file_root.hpp"
 #include "trace/walk/address_space.hpp"
 
@@ -62,6 +64,7 @@ class CoreFile {
   std::span<const std::byte> memory_at(std::uint64_t address) const;
   const Elf64_Phdr* segment_at(std::uint64_t address) const;
 
+  const std::vector<const FilePart*>& parts_of(const std::string& path) const;
   OpenedFile open(const Mapping& mapping);
   bool is_program(const Mapping& mapping) const;
   std::string why_other(const elf::Image& image, const Mapping& mapping) const;
@@ -74,6 +77,7 @@ class CoreFile {
   sframe::Abi abi_;
   std::vector<Elf64_Phdr> loads_;  ///< ascending
   std::vector<FilePart> parts_;
+  SeededMap<std::string_view, std::vector<const FilePart*>> parts_by_path_;
   std::vector<Thread> threads_;
   std::string name_;
   int pid_ = 0;

@@ -18,6 +18,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
+#include "trace/files/trusted_user.hpp"
 #include "trace/perf/event_names.hpp"
 #include "trace/walk/registers.hpp"
 
@@ -155,6 +156,7 @@ std::string text_at(ByteReader& reader) {
 
 OpenedFile RecordedFiles::open(const Mapping& mapping) {
   if (mapping.is_of_no_file()) return {nullptr, is_of_no_file, perf_maps_.of(mapping.process, root_)};
+  if (kept_open_.code) return kept_open_.code(mapping);
   const std::string key = mapping.path + "\n" + mapping.build_id + "\n" + std::to_string(mapping.inode);
   return files_.get(key, [&] { return open_first(mapping); });
 }
@@ -220,10 +222,12 @@ JitDump RecordedFiles::open_jitdump(const Mapping& mapping) {
   if (!has_monotonic_times_)
     throw Refused(name,
                   "the recording's times are of another clock (use `sframe-trace record` or `perf record -k mono`)");
-  const auto opened = root_.open_text(mapping.path);
+  const auto opened = kept_open_.jitdump ? kept_open_.jitdump(mapping) : root_.open_text(mapping.path);
   if (opened->error != 0) throw_why(name, *opened);
   MappedFile mapped(opened->file.number(), name);
   if (opened->status.st_ino != mapping.inode) throw Refused(name, "not the file that was recorded");
+  // Of a number that was free, another user may have made a new file.
+  if (!may_name_code(opened->status.st_uid, mapping.process)) throw Refused(name, not_trusted);
   // A recording may name one file for any number of processes, and each reads it.
   constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30U;
   jitdump_bytes_ += mapped.bytes().size();

@@ -28,11 +28,19 @@
 
 namespace sframe_gen::trace {
 
-/// The files of a recording, as they are on disk now, if they still are what was recorded.
+/// Files that were opened as programs mapped them, which may be gone under their names.
+struct KeptOpen {
+  std::function<OpenedFile(const Mapping&)> code;
+  /// Never null.
+  std::function<std::shared_ptr<const OpenFile>(const Mapping&)> jitdump;
+};
+
+/// The files of a recording: as they are on disk now, if they still are what was recorded, or as they were kept open.
 class RecordedFiles {
  public:
-  /// `root`: where they are.
-  RecordedFiles(const FileRoot& root, const TranslationOptions& options) : root_(root), options_(options) {}
+  /// `root`: where they are. `kept_open`: asked instead for what mappings name, if it is given.
+  RecordedFiles(const FileRoot& root, const TranslationOptions& options, KeptOpen kept_open = {})
+      : root_(root), options_(options), kept_open_(std::move(kept_open)) {}
 
   /// Sets the ABI and the identity of the recording. Files of other ABIs are rejected. A mapping without a build-id
   /// also rejects a file that has changed since the recording was written. `has_monotonic_times`: its times are those
@@ -63,6 +71,7 @@ class RecordedFiles {
 
   const FileRoot& root_;
   const TranslationOptions& options_;
+  KeptOpen kept_open_;
   std::optional<sframe::Abi> abi_;
   FileIdentity recording_;
   bool has_monotonic_times_ = false;

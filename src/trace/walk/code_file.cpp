@@ -8,6 +8,7 @@
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
 #include "sframe_gen/convert.hpp"
+#include "support/cut_files.hpp"
 #include "support/text.hpp"
 #include "trace/walk/debug_file.hpp"
 #include "trace/walk/demangle.hpp"
@@ -59,6 +60,7 @@ void CodeFile::translate() {
     ConvertOptions options;
     options.format.covers_padding = false;  // walks look up the byte before a return address
     std::vector<std::byte> bytes = sframe_gen::translate(image_.file_bytes(), name(), section_address, options).bytes;
+    if (was_cut(image_.file_bytes())) throw Refused(name(), "was cut short, or its disk failed, while it was read");
     const std::span<const std::byte> made = bytes;
     auto section = std::make_shared<const unwind::PagedSection>(std::move(bytes), section_address);
     if (const sframe::ViewFault& fault = section->fault()) {

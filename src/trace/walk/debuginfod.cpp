@@ -1,6 +1,7 @@
 #include "trace/walk/debuginfod.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <csignal>
@@ -8,6 +9,8 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
+#include "support/text.hpp"
+#include "trace/files/trusted_user.hpp"
 
 namespace sframe_gen::trace {
 
@@ -58,6 +61,14 @@ Refused cannot_fetch(const std::string& why) {
   return {"--debuginfod", why};
 }
 
+/// HOME may be another user's, who then says what files are.
+void check_owner(std::filesystem::path folder) {
+  struct stat status {};
+  while (::stat(folder.c_str(), &status) != 0 && folder.has_relative_path()) folder = folder.parent_path();
+  if (!is_trusted(status.st_uid))
+    throw cannot_fetch(printable(folder.string()) + " " + not_trusted + " (set DEBUGINFOD_CACHE_PATH)");
+}
+
 }  // namespace
 
 template <typename Function>
@@ -69,6 +80,7 @@ Function* Debuginfod::function(const char* name) const {
 
 Debuginfod::Debuginfod(Show show) : show_(std::move(show)) {
   if (!has_servers()) throw cannot_fetch("no servers (set DEBUGINFOD_URLS to their addresses)");
+  check_owner(cache());
   library_ = ::dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr)
     throw cannot_fetch(

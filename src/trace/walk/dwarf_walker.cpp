@@ -3,6 +3,7 @@
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,15 +17,23 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
+#include "trace/files/trusted_user.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 
 namespace {
 
-/// A descriptor of its own for libdwfl: it closes what it is given. -1: none.
+/// Whether only users who may stop this program anyway can cut the file short.
+bool is_of_trusted_user(const elf::Image& image) {
+  struct stat status {};
+  return ::fstat(image.descriptor(), &status) == 0 && is_trusted(status.st_uid);
+}
+
+/// A descriptor of its own for libdwfl: it closes what it is given, and maps it by itself. -1: none.
 int descriptor_of(const elf::Image& image, bool is_file) {
-  if (is_file) return ::fcntl(image.descriptor(), F_DUPFD_CLOEXEC, 0);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  if (is_file && is_of_trusted_user(image))
+    return ::fcntl(image.descriptor(), F_DUPFD_CLOEXEC, 0);  // NOLINT(cppcoreguidelines-pro-type-vararg)
   const int descriptor = ::memfd_create("image", MFD_CLOEXEC);
   const auto bytes = image.file_bytes();
   if (descriptor < 0 || ::write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size())) {

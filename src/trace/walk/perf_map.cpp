@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <queue>
@@ -14,6 +13,7 @@
 
 #include "support/text.hpp"
 #include "support/utf8.hpp"
+#include "trace/files/trusted_user.hpp"
 #include "trace/walk/demangle.hpp"
 
 namespace sframe_gen::trace {
@@ -30,16 +30,6 @@ std::optional<std::uint64_t> take_number(std::string_view& line) {
   if (error != std::errc() || stop == end || *stop != ' ') return std::nullopt;
   line.remove_prefix(static_cast<std::size_t>(stop - line.data()) + 1);
   return number;
-}
-
-/// Whether names from a file of this owner may be believed: perf asks for root or the reader. Under sudo(8) the reader
-/// is the one who called it; and a process that still runs may name its own code.
-bool is_trusted(uid_t owner, int process) {
-  if (owner == 0 || owner == ::geteuid()) return true;
-  const char* const caller = std::getenv("SUDO_UID");
-  if (::geteuid() == 0 && caller != nullptr && std::to_string(owner) == caller) return true;
-  struct stat status {};
-  return ::stat(("/proc/" + std::to_string(process)).c_str(), &status) == 0 && status.st_uid == owner;
 }
 
 }  // namespace
@@ -127,8 +117,8 @@ std::unique_ptr<PerfMap> PerfMaps::read(const OfProcess& map, const Descriptor& 
     refused_.push_back(printable(map.path()) + ": " + why);
     return nullptr;
   };
-  if (!is_trusted(status.st_uid, map.process_))
-    return refuse("belongs neither to root nor to you, so its names of functions are not used");
+  if (!may_name_code(status.st_uid, map.process_))
+    return refuse((std::string(not_trusted) + ", so its names of functions are not used").c_str());
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size > PerfMap::most_bytes || size > most_bytes - read_bytes_)
     return refuse("is too large, so its names of functions are not used");
