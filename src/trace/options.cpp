@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <span>
 #include <sstream>
@@ -72,6 +73,14 @@ std::optional<Number> number_above_0(const std::string& text) {
   return number && *number > 0 ? number : std::nullopt;
 }
 
+/// The file that perf reads, too, if none is given.
+constexpr const char* usual_recording = "perf.data";
+
+bool reads_recordings_alone(const Given& given) {
+  constexpr std::array options{"top", "folded", "flamegraph", "pprof", "call-chains"};
+  return std::ranges::any_of(options, [&](const char* option) { return given.has(option); });
+}
+
 void read_source(const Given& given, TraceOptions& options) {
   const std::vector<std::string>& what = given.files();
   if (options.source == Source::Command) {
@@ -80,7 +89,7 @@ void read_source(const Given& given, TraceOptions& options) {
     return;
   }
   if (given.has("core")) {
-    if (!what.empty()) throw UsageError("--core and another input (give one of them)");
+    if (!what.empty()) throw UsageError("--core and another input (name the program by --program)");
     options.source = Source::Core;
     options.file = *given.value_of("core");
     return;
@@ -98,20 +107,32 @@ void read_source(const Given& given, TraceOptions& options) {
     options.file = *given.value_of("input");
     return;
   }
-  if (what.empty()) throw UsageError("no process, command or recording given (perf.data, or a PID)");
+  // Nothing that others have made is looked at before the directory of --root is open.
+  const bool may_look = !given.has("root");
+  if (what.empty()) {
+    if (!may_look || !reads_recordings_alone(given) || !is_here(usual_recording))
+      throw UsageError("no process, command or recording given (perf.data, or a PID)");
+    options.source = Source::Recording;
+    options.file = usual_recording;
+    return;
+  }
   // As gdb has it.
   if (what.size() == 2 && is_core_file(what[1])) {
     if (given.has("program")) throw UsageError("--program and another program (give one of them)");
+    if (!is_here(what[0])) throw UsageError(printable(what[0]) + ": no such program");
     options.source = Source::Core;
     options.program = what[0];
     options.file = what[1];
     return;
   }
+  if (may_look && what.size() == 2 && is_core_file(what[0]) && is_here(what[1]))
+    throw UsageError("the program comes first (sframe-trace " + printable(what[1]) + " " + printable(what[0]) + ")");
   refuse_command_of_perf(what[0]);
-  // Nothing that others have made is looked at before the directory of --root is open.
-  const bool may_look = !given.has("root");
   if (may_look) refuse_program(what[0]);
-  if (what.size() != 1) throw UsageError("more than one process or recording (run sframe-trace for each)");
+  if (what.size() != 1) {
+    if (may_look && !is_here(what[0]) && !number_above_0<int>(what[0])) refuse_command(what[0]);
+    throw UsageError("more than one process or recording (run sframe-trace for each)");
+  }
   const auto process = number_above_0<int>(what[0]);
   options.source = process ? Source::Process : may_look && is_core_file(what[0]) ? Source::Core : Source::Recording;
   if (process) {

@@ -530,6 +530,8 @@ void Recorder::say_all() {
   say_lost();
   if (options_.quiet) return;
   totals_.write(std::cerr);
+  if (records_->samples() == 0)
+    say("note", "no samples: nothing that was recorded ran (sframe-trace PID shows where a process waits)");
   if (reports()) return;
   std::cerr << printable(options_.record.output.string()) << ": " << count_of(records_->samples(), "sample") << ", "
             << count_of(file_->writer().size(), "byte") << '\n';

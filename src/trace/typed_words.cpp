@@ -130,6 +130,11 @@ void refuse_command_of_perf(const std::string& word) {
   throw UsageError(word + ": no command of sframe-trace, and no such file (" + std::string(command->instead) + ")");
 }
 
+void refuse_command(const std::string& word) {
+  throw UsageError(printable(word) +
+                   ": no command of sframe-trace, and no such file (record is one; --help shows what to type)");
+}
+
 void refuse_program(const std::string& word) {
   const Elf64_Half type = type_of(word);
   const bool is_file = type == ET_EXEC || type == ET_DYN || is_script(word);

@@ -18,6 +18,9 @@ bool is_core_file(const std::string& word);
 /// Throws UsageError, with what to type, if `word` is a command of perf, unless a file of that name is here.
 void refuse_command_of_perf(const std::string& word);
 
+/// Throws UsageError: `word` was meant as a command, and is none.
+[[noreturn]] void refuse_command(const std::string& word);
+
 /// Throws UsageError, with what to type, if `word` names a program: a file, or a name of PATH unless a file of that
 /// name is here.
 void refuse_program(const std::string& word);

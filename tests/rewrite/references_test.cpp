@@ -14,16 +14,17 @@ namespace {
 struct Tools {
   const char* compiler;
   const char* strip;
-  /// Instructions after which no register that a form uses has part of an address.
-  const char* forget = "";
+  /// Between forms, so that none has the page that another has put into a register.
+  const char* apart = "";
 };
 
-constexpr const char* forget_aarch64 = "  mov x3, #1\n  mov x9, #1\n  ret\n";
+/// The code ends, and is farther away than what counts as near an ADRP.
+constexpr const char* apart_aarch64 = "  ret\n  .skip 8192\n";
 constexpr Tools amd64{"gcc", "strip"};
-constexpr Tools aarch64{"aarch64-linux-gnu-gcc", "aarch64-linux-gnu-strip", forget_aarch64};
-constexpr Tools aarch64_be{"aarch64-linux-gnu-gcc -mbig-endian", "aarch64-linux-gnu-strip", forget_aarch64};
+constexpr Tools aarch64{"aarch64-linux-gnu-gcc", "aarch64-linux-gnu-strip", apart_aarch64};
+constexpr Tools aarch64_be{"aarch64-linux-gnu-gcc -mbig-endian", "aarch64-linux-gnu-strip", apart_aarch64};
 // GNU ld packs relative relocations for x86 only.
-constexpr Tools aarch64_lld{"clang --target=aarch64-linux-gnu -fuse-ld=lld", "aarch64-linux-gnu-strip", forget_aarch64};
+constexpr Tools aarch64_lld{"clang --target=aarch64-linux-gnu -fuse-ld=lld", "aarch64-linux-gnu-strip", apart_aarch64};
 constexpr Tools s390x{"s390x-linux-gnu-gcc", "s390x-linux-gnu-strip"};
 
 /// Assembler text; TARGET stands for the symbol that it addresses.
@@ -70,7 +71,7 @@ class ReferencesOf : public testing::Test {
   void expect_found(const Tools& tools, const std::string& options, const std::vector<Form>& forms) {
     std::string notes = note_of("unused"), code, code_of_others;
     const auto add = [&](std::string& text, const Form& form, const std::string& target) {
-      text += "\n  .text\n" + std::string(tools.forget) + with_target(form, target);
+      text += "\n  .text\n" + std::string(tools.apart) + with_target(form, target);
     };
     const auto name_of = [](const char* kind, std::size_t form) { return kind + std::to_string(form); };
     for (std::size_t i = 0; i < forms.size(); ++i) {

@@ -123,6 +123,18 @@ class RecordingFile : public testing::Test {
   const fs::path file_ = folder_ / "perf.data", old_ = folder_ / "perf.data.old";
 };
 
+TEST_F(RecordingFile, APictureDoesNotReplaceIt) {
+  for (const char* content : {"PERFILE2 and so on", "2ELIFREP", "\177ELF\2\1\1 and so on"}) {
+    put(file_, content);
+    EXPECT_THROW(trace::OutputFile{file_}, Refused) << content;
+    EXPECT_EQ(content_of(file_), content);
+  }
+  put(file_, "<svg>");
+  trace::OutputFile picture(file_);
+  picture.write([](std::ostream& out) { out << "<svg/>"; });
+  EXPECT_EQ(content_of(file_), "<svg/>");
+}
+
 TEST_F(RecordingFile, TakesItsNameFromTheOneBefore) {
   put(file_, "old");
   trace::RecordingFile file(file_);

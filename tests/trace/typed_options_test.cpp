@@ -2,9 +2,12 @@
 #include <linux/perf_event.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "support/folder.hpp"
 #include "trace/options.hpp"
 #include "trace/record/event_files.hpp"
 #include "trace/record/event_kind.hpp"
@@ -142,6 +145,33 @@ TEST(ReadingOptions, WordsOfPerfTellWhatToType) {
   EXPECT_EQ(options.source, Source::Recording);
   EXPECT_EQ(options.file, "x.data");
   EXPECT_EQ(refusal_of({"-i", "x.data", "y.data"}), "--input and another input (give one of them)");
+  EXPECT_NE(refusal_of({"recrod", "./x"}).find("recrod: no command of sframe-trace"), std::string::npos);
+  EXPECT_NE(refusal_of({"1", "2"}).find("more than one process"), std::string::npos);
+}
+
+/// In a folder that has what perf writes, or has nothing.
+TEST(ReadingOptions, ReportsAreOfTheUsualRecording) {
+  const Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  EXPECT_EQ(refusal_of({"--top"}), "no process, command or recording given (perf.data, or a PID)");
+  std::ofstream("perf.data") << "PERFILE2";
+  EXPECT_EQ(read({"--top"}).file, "perf.data");
+  EXPECT_EQ(read({"--flamegraph", "out.svg"}).source, Source::Recording);
+  EXPECT_EQ(refusal_of({"--json"}), "no process, command or recording given (perf.data, or a PID)");
+  std::filesystem::current_path(before);
+}
+
+/// A core file, as far as its head tells.
+TEST(ReadingOptions, TheProgramComesBeforeItsCore) {
+  const Folder folder;
+  const std::string core = folder / "core", program = folder / "program";
+  std::ofstream(core) << std::string("\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0", 18);
+  EXPECT_EQ(refusal_of({program, core}), program + ": no such program");
+  std::ofstream(program) << "program";
+  EXPECT_EQ(read({program, core}).program, program);
+  EXPECT_EQ(refusal_of({core, program}), "the program comes first (sframe-trace " + program + " " + core + ")");
+  EXPECT_EQ(refusal_of({"--core", core, program}), "--core and another input (name the program by --program)");
 }
 
 TEST(EventKind, NamesAreThoseOfPerf) {

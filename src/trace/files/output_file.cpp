@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <iterator>
 #include <memory>
 #include <streambuf>
 #include <string>
@@ -99,6 +100,18 @@ void write_to(int file, const std::function<void(std::ostream&)>& content, const
   if (buffer.error() != 0) throw SystemFailure(path.string(), "write", buffer.error());
 }
 
+/// A forgotten FILE must not cost a program or a recording: `--flamegraph ./program`.
+void refuse_other_files(const files::Place& place) {
+  const Descriptor old(::openat(place.folder(), place.name(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 8> head{};
+  if (!old.is_open() || ::pread(old.number(), head.data(), head.size(), 0) != std::ssize(head)) return;
+  const std::string_view begin(head.data(), head.size());
+  const bool is_program = begin.starts_with("\177ELF"), is_recording = begin == "PERFILE2" || begin == "2ELIFREP";
+  if (is_program || is_recording)
+    throw Refused(place.path().string(), std::string("is ") + (is_program ? "an ELF file" : "a recording") +
+                                             ", which it would replace (name another file)");
+}
+
 }  // namespace
 
 std::optional<int> stream_named(const std::filesystem::path& path) {
@@ -145,6 +158,7 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
       throw SystemFailure(path_.string(), "write", errno);
     return;
   }
+  if (replaces) refuse_other_files(*place_);
   file_.emplace(*place_, replaces ? until_it_is_complete : usual);
   if (replaces) take_owner_and_mode(file_->descriptor(), status, path_);
 }

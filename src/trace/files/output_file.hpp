@@ -21,8 +21,8 @@ void require_writable(int stream, const std::filesystem::path& path);
 class OutputFile {
  public:
   /// Follows a link if it and its directory belong to this program's user or to root, and no other user may write to
-  /// the directory. Throws Refused for other links and for directories, or SystemFailure, also for what this user may
-  /// not write to.
+  /// the directory. Throws Refused for other links, directories, ELF files and recordings, or SystemFailure, also for
+  /// what this user may not write to.
   explicit OutputFile(std::filesystem::path path);
 
   /// The directory that the file is made in, without a link. Empty: it is an open file.
