@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-/// Reading a mapped page that its file has no more, or that its disk cannot deliver, raises SIGBUS, which ends a program.
-/// Who may write to a file can cut it short at any time.
+/// Reading a mapped page that its file has no more, or that its disk cannot deliver, raises SIGBUS, which ends a
+/// program. Who may write to a file can cut it short at any time.
 namespace sframe_gen {
 
 /// From now on, a mapped file is all zeros once such a page is read. Installs a handler of SIGBUS, which leaves all
