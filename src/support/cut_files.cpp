@@ -7,6 +7,8 @@
 #include <map>
 #include <mutex>
 
+#include "sframe_gen/error.hpp"
+
 namespace sframe_gen {
 
 namespace {
@@ -69,6 +71,10 @@ bool was_cut(std::span<const std::byte> file) {
   const std::lock_guard guard(all.lock);
   const auto found = all.files.find(file.data());
   return found != all.files.end() && found->second.was_cut;
+}
+
+void check_is_whole(std::span<const std::byte> file, const std::string& name) {
+  if (was_cut(file)) throw Refused(name, "was cut short, or its disk failed, while it was read");
 }
 
 void note_mapped(std::span<const std::byte> file) {

@@ -16,6 +16,7 @@
 #include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
+#include "support/cut_files.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
 #include "trace/live/process.hpp"
@@ -156,6 +157,7 @@ int run_core(const TraceOptions& options, std::ostream& out) {
              {.process = core.pid(), .thread = thread.id, .name = core.name(), .signal = thread.signal, .missing = {}},
          .stack = walker.walk(space, thread.registers, CoreFile::read_word, &core)});
   }
+  core.check_is_whole();
   warn_of(core.perf_maps());
   warn_of_missing(missing_alternates);
   if (core.is_cut()) warn(core.file_name(), was_cut_short);
@@ -182,6 +184,7 @@ void walk_all(Recording& recording, const TraceOptions& options, const Recording
         progress.show_line(std::to_string(done * 100 / records) + " % of " + std::to_string(records) + " records");
       },
       take_record);
+  check_is_whole(recording.file().mapped().bytes(), recording.file().name());
 }
 
 /// What there is to say of a recording that was read.

@@ -72,15 +72,9 @@ std::uint64_t highest_frequency() {
   return std::min(*rate, most_copied);
 }
 
-/// Memory may have run out.
 void say_error(const std::exception& failure) {
   const bool is_memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
-  std::cerr << "sframe-trace: error: ";
-  if (is_memory) {
-    std::cerr << "out of memory\n";
-  } else {
-    std::cerr << printable(failure.what()) << '\n';
-  }
+  say("error", is_memory ? "out of memory" : printable(failure.what()));
 }
 
 std::string list_of(const std::vector<int>& numbers) {

@@ -9,6 +9,7 @@
 
 #include "elf/machine.hpp"
 #include "support/bytes.hpp"
+#include "support/cut_files.hpp"
 #include "support/text.hpp"
 #include "trace/walk/registers.hpp"
 
@@ -149,6 +150,10 @@ bool CoreFile::is_cut() const {
   return std::ranges::any_of(loads_, [&](const Elf64_Phdr& segment) {
     return segment.p_filesz != 0 && (segment.p_offset > size || segment.p_filesz > size - segment.p_offset);
   });
+}
+
+void CoreFile::check_is_whole() const {
+  sframe_gen::check_is_whole(image_.file_bytes(), image_.name());
 }
 
 AddressSpace CoreFile::address_space() {

@@ -36,6 +36,8 @@ class CoreFile {
   const std::string& file_name() const { return image_.name(); }
   /// It has not all the memory that its headers tell of: the disk was full, or a limit reached.
   bool is_cut() const;
+  /// Throws Refused if it became shorter since.
+  void check_is_whole() const;
   /// "bash"; empty if the file does not say.
   const std::string& name() const { return name_; }
   int pid() const { return pid_; }

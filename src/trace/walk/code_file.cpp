@@ -60,7 +60,7 @@ void CodeFile::translate() {
     ConvertOptions options;
     options.format.covers_padding = false;  // walks look up the byte before a return address
     std::vector<std::byte> bytes = sframe_gen::translate(image_.file_bytes(), name(), section_address, options).bytes;
-    if (was_cut(image_.file_bytes())) throw Refused(name(), "was cut short, or its disk failed, while it was read");
+    check_is_whole(image_.file_bytes(), name());
     const std::span<const std::byte> made = bytes;
     auto section = std::make_shared<const unwind::PagedSection>(std::move(bytes), section_address);
     if (const sframe::ViewFault& fault = section->fault()) {
