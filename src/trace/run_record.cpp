@@ -230,7 +230,7 @@ class RecordingOutput {
   MappedFile map() const { return {unnamed_.number(), unnamed_name}; }
 
  private:
-  static constexpr const char* unnamed_name = "recording";
+  static constexpr const char* unnamed_name = "temporary recording";
 
   void name() try {
     if (is_asked_.get_future().get()) file_->take_name();
@@ -450,7 +450,12 @@ int Recorder::run() {
     return cannot_be_traced;
   }
   if (!is_kept) return command_->wait();
-  if (reports()) report();
+  try {
+    if (reports()) report();
+  } catch (...) {
+    end_with(std::current_exception());
+    return cannot_be_traced;
+  }
   say_all();
   if (command_) return command_->wait();
   return records_->samples() != 0 ? 0 : 1;
