@@ -45,6 +45,8 @@ constexpr Option record_table[]{
      "without a row, go by the frame pointer: auto (default), always or never"},
     {"cache", 0, of_samples, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
     {"output", 'o', of_output, file("FILE"), "write FILE (default: perf.data)"},
+    {"quiet", 'q', of_output, flag, "print no summary on standard error"},
+    {"help", 'h', of_output, flag, "print this help and exit"},
     {"flamegraph", 0, of_report, file("FILE"), "write a flame graph (SVG)"},
     {"roots-below", 0, of_report, flag, "in it, draw callers under what they call"},
     {"title", 0, of_report, text("TEXT"), "give it this title"},
@@ -56,8 +58,6 @@ constexpr Option record_table[]{
     {"weigh", 0, of_report, flag, "in them, add up periods instead of samples"},
     {"json", 0, of_report, flag, "print one JSON object for each sample"},
     {"pprof", 0, of_report, file("FILE"), "write a profile for `go tool pprof`"},
-    {"quiet", 'q', of_output, flag, "print no summary on standard error"},
-    {"help", 'h', of_output, flag, "print this help and exit"},
 };
 
 /// A number of the option's, from `least` to `most`.

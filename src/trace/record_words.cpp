@@ -1,10 +1,13 @@
 #include "trace/record_words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
+
+#include "support/text.hpp"
 
 namespace sframe_gen::trace {
 
@@ -66,7 +69,7 @@ constexpr Hint perf_options[]{
     {"--tid", "record its process with -p PID, and choose with --tid as you read"},
     {"-u", "record the processes with -p $(pgrep -d, -u USER)"},
     {"--uid", "record the processes with -p $(pgrep -d, -u USER)"},
-    {"-v", "`sframe-trace --version` prints the version"},
+    {"-v", "leave it out; `sframe-trace -V` prints the version"},
     {"--verbose", leave_out},
     {"-V", "`sframe-trace --version` prints the version"},
     {"--version", "`sframe-trace --version` prints the version"},
@@ -93,6 +96,31 @@ constexpr Hint perf_options[]{
     {"--running-time", leave_out},
     {"--strict-freq", leave_out},
     {"--threads", leave_out},
+    {"--affinity", leave_out},
+    {"--aio", leave_out},
+    {"--all-cgroups", leave_out},
+    {"--aux-sample", "hardware traces are not recorded: leave it out"},
+    {"--buildid-all", "build-ids are always recorded: leave it out"},
+    {"--clang-opt", leave_out},
+    {"--clang-path", leave_out},
+    {"--code-page-size", leave_out},
+    {"--control", "end with --duration=TIME, or by Ctrl-C"},
+    {"--data-page-size", leave_out},
+    {"--debuginfod", "give --debuginfod as you read the recording"},
+    {"--dry-run", "leave it out: nothing is written if something is wrong"},
+    {"--mmap-flush", no_ring},
+    {"--no-bpf-event", leave_out},
+    {"--no-buffering", leave_out},
+    {"--num-thread-synthesize", leave_out},
+    {"--phys-data", "addresses of data are not recorded: leave it out"},
+    {"--proc-map-timeout", leave_out},
+    {"--switch-max-files", restart},
+    {"--switch-output-event", restart},
+    {"--synth", leave_out},
+    {"--tail-synthesize", leave_out},
+    {"--timestamp-boundary", "the times of the first and last sample are always recorded: leave it out"},
+    {"--timestamp-filename", "name the file with -o FILE"},
+    {"--transaction", leave_out},
     {"--max-stack", "--frames=N"},
     {"--stdio", "use --top"},
     {"--inlines", "inlined calls are always shown: leave it out"},
@@ -138,6 +166,7 @@ class WordReader {
     const auto option = std::ranges::find(table_, name, &Option::name);
     if (needless != std::end(needless_options) && !name.empty()) {
       ++next_;
+      if (needless->has_argument) check_kind_of_stacks(is_alone ? next_argument() : word.substr(end + 1));
       if (needless->has_argument && is_alone) skip_argument();
       if (needless->asks_for_stacks) result_.stacks_asked = word.substr(0, end);
     } else {
@@ -165,6 +194,15 @@ class WordReader {
     }
     if (kept.size() > 1) result_.options.push_back(kept);
   }
+
+  /// As perf does, so that it is not the command that is taken for one.
+  static void check_kind_of_stacks(std::string_view kind) {
+    constexpr std::array known{"fp", "dwarf", "lbr", "no", ""};
+    if (std::ranges::find(known, kind.substr(0, kind.find(','))) == known.end())
+      throw command_line::UsageError("--call-graph: unknown value '" + printable(std::string(kind)) +
+                                     "' (leave --call-graph out: stacks are always recorded)");
+  }
+  std::string_view next_argument() const { return has_argument() ? words_[next_] : std::string_view(); }
 
   bool has_argument() const { return next_ < words_.size() && std::string_view(words_[next_]) != "--"; }
   void keep_next() { result_.options.emplace_back(words_[next_++]); }

@@ -63,18 +63,32 @@ std::vector<int> online_processors() {
   return processors;
 }
 
-/// Samples a second that the kernel allows, and that leave programs time to run while their stacks are copied.
+constexpr const char* rate_setting = "/proc/sys/kernel/perf_event_max_sample_rate";
+
+/// Samples a second that the kernel allows; none: it does not tell.
+std::optional<std::uint64_t> allowed_frequency() {
+  const auto rate = command_line::number_of<std::uint64_t>(setting_of(rate_setting));
+  return rate == 0U ? std::nullopt : rate;
+}
+
+/// What is allowed, and leaves programs time to run while their stacks are copied.
 std::uint64_t highest_frequency() {
   constexpr std::uint64_t most_copied = 10'000;
-  constexpr const char* setting = "/proc/sys/kernel/perf_event_max_sample_rate";
-  const auto rate = command_line::number_of<std::uint64_t>(setting_of(setting));
-  if (!rate || *rate == 0) throw Refused(setting, "cannot be read (give a number with -F)");
+  const auto rate = allowed_frequency();
+  if (!rate) throw Refused(rate_setting, "cannot be read (give a number with -F)");
   return std::min(*rate, most_copied);
 }
 
 void say_error(const std::exception& failure) {
   const bool is_memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
   say("error", is_memory ? "out of memory" : printable(failure.what()));
+}
+
+void check_frequency(std::uint64_t frequency) {
+  const auto most = allowed_frequency();
+  if (most && frequency > *most)
+    throw UsageError("--freq: the kernel takes " + std::to_string(*most) +
+                     " samples a second at most (use -F max, or raise kernel.perf_event_max_sample_rate)");
 }
 
 std::string list_of(const std::vector<int>& numbers) {
@@ -105,6 +119,7 @@ EventRequest request_of(const RecordOptions& options, const RecordedCommand* com
   const std::uint64_t usual = is_careful ? careful_rate : usual_rate;
   request.rate = options.period != 0 ? options.period : options.frequency != 0 ? options.frequency : usual;
   if (options.is_most_frequent) request.rate = highest_frequency();
+  check_frequency(options.frequency);
   request.stack = options.stack;
   const std::vector<int> online = online_processors();
   request.processors = options.processors.empty() ? online : options.processors;
@@ -125,12 +140,13 @@ EventRequest request_of(const RecordOptions& options, const RecordedCommand* com
   return request;
 }
 
-/// Cycles are not counted everywhere, such as in most virtual machines.
+/// Cycles are not counted everywhere, such as in most virtual machines. As perf does, the clock takes their place.
 EventFiles open_events(EventRequest request) {
-  if (!request.kinds.empty()) return EventFiles(std::move(request));
-  request.kinds = {event_named("cycles:P")};
+  if (request.kinds.empty()) request.kinds = {event_named("cycles:P")};
+  const EventKind& kind = request.kinds.front();
+  if (request.kinds.size() > 1 || !kind.is_cycles()) return EventFiles(std::move(request));
   EventRequest by_clock = request;
-  by_clock.kinds = {event_named("cpu-clock")};
+  by_clock.kinds = {event_named(!kind.in_kernel ? "cpu-clock:u" : !kind.in_user ? "cpu-clock:k" : "cpu-clock")};
   try {
     return EventFiles(std::move(request));
   } catch (const Refused&) {
@@ -220,7 +236,7 @@ class RecordingOutput {
   MappedFile map() const { return {unnamed_.number(), unnamed_name}; }
 
  private:
-  static constexpr const char* unnamed_name = "recording";
+  static constexpr const char* unnamed_name = "temporary recording";
 
   void name() try {
     if (is_asked_.get_future().get()) file_->take_name();
@@ -455,6 +471,9 @@ void Recorder::say_begun() const {
   const RecordOptions& record = options_.record;
   if (options_.quiet) return;
   if (!record.stacks_asked.empty()) say("note", record.stacks_asked + " is not needed: stacks are always recorded");
+  if (record.events.size() == 1 && events_.request().kinds.front().name != record.events.front())
+    say("note", record.events.front() + " is not counted by this machine: " + events_.request().kinds.front().name +
+                    " is sampled");
   // A command has the terminal itself.
   if (command_ || ::isatty(STDERR_FILENO) == 0) return;
   std::cerr << "sframe-trace: recording " << what_is_recorded(options_) << " (Ctrl-C ends it)\n";

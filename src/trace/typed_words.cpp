@@ -42,6 +42,21 @@ constexpr Hint perf_commands[]{
     {"sched", "use `sframe-trace record -e sched:sched_switch`"},
     {"lock", "use `sframe-trace record -e lock:contention_begin`"},
     {"mem", "use `sframe-trace record -e cache-misses`"},
+    {"c2c", "use `sframe-trace record -e cache-misses`"},
+    {"version", "`sframe-trace -V` prints the version"},
+    {"probe", "use `perf probe`, whose probes `sframe-trace record -e probe:NAME` samples"},
+    {"buildid-cache", "use --root=DIR or --debuginfod where you read the recording"},
+    {"timechart", "use `sframe-trace record -a -e sched:sched_switch`"},
+    {"kwork", "use `sframe-trace record -a -e irq:softirq_entry`"},
+    {"kmem", "use `sframe-trace record -a -e kmem:kmalloc`"},
+    {"kvm", "use `sframe-trace record -a`"},
+    {"ftrace", "use `perf ftrace`"},
+    {"bench", "use `perf bench`"},
+    {"config", "sframe-trace has no configuration: see `sframe-trace --help`"},
+    {"daemon", "use `sframe-trace record -a --duration=TIME`"},
+    {"iostat", "use `perf iostat`"},
+    {"kallsyms", "use `perf kallsyms`"},
+    {"test", "use `perf test`"},
 };
 
 constexpr Hint options_of_others[]{

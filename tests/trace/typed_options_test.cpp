@@ -77,6 +77,26 @@ TEST(RecordOptions, OptionsOfPerfForStacksAreNoted) {
   EXPECT_EQ(record({"true", "-g"}).record.stacks_asked, "");
 }
 
+TEST(RecordOptions, StacksOfAnotherKindAreNoCommand) {
+  EXPECT_EQ(refusal_of({"record", "--call-graph", "./program", "1"}),
+            "--call-graph: unknown value './program' (leave --call-graph out: stacks are always recorded)");
+  EXPECT_EQ(refusal_of({"record", "--call-graph=dwarfs", "true"}),
+            "--call-graph: unknown value 'dwarfs' (leave --call-graph out: stacks are always recorded)");
+}
+
+TEST(RecordOptions, ReportsAreThoseOfReading) {
+  EXPECT_EQ(record({"--top", "--sort=self", "--limit=3", "true"}).top.order, TopOrder::Self);
+  EXPECT_EQ(record({"--top", "--sort=self", "--limit=3", "true"}).top.most, 3);
+  const TraceOptions options = record({"--pprof", "out.pb.gz", "true"});
+  EXPECT_EQ(options.pprof, "out.pb.gz");
+  EXPECT_EQ(options.record.output, "");
+  EXPECT_TRUE(options.translation.source.inlines && options.translation.source.lines);
+  EXPECT_EQ(record({"true"}).record.output, "perf.data");
+  EXPECT_EQ(refusal_of({"record", "--sort", "self", "true"}), "--sort requires --top");
+  EXPECT_EQ(refusal_of({"record", "--folded", "-e", "cs,faults", "true"}),
+            "--folded shows one event (record to a file, and read it with --event=NAME)");
+}
+
 TEST(RecordOptions, MachineIsRecordedWhileACommandRuns) {
   for (const Words& words : std::vector<Words>{
            {"-F", "99", "-a", "sleep", "5"}, {"-F99", "-ag", "sleep", "5"}, {"-agF", "99", "--", "sleep", "5"}}) {
@@ -110,7 +130,11 @@ TEST(RecordOptions, OtherOptionsOfPerfAreRefusedByName) {
                                                   {{"-d", "5"}, "--duration=TIME"},
                                                   {{"--all-user"}, "-e EVENT:u"},
                                                   {{"--switch-output"}, "--duration=TIME"},
-                                                  {{"--top"}, "`sframe-trace --top perf.data`"},
+                                                  {{"--inlines"}, "leave it out"},
+                                                  {{"--lines"}, "`sframe-trace --lines perf.data`"},
+                                                  {{"--debuginfod"}, "as you read the recording"},
+                                                  {{"--control", "fd:3"}, "--duration=TIME"},
+                                                  {{"--top", "-o", "x.data"}, "`sframe-trace --top`"},
                                                   {{"-V"}, "--version"}}) {
     Words words{"record"};
     words.insert(words.end(), option.begin(), option.end());
@@ -130,6 +154,8 @@ TEST(ReadingOptions, WordsOfPerfTellWhatToType) {
                                                   {{"script"}, "use `sframe-trace perf.data`"},
                                                   {{"top"}, "record -a --duration=5s"},
                                                   {{"stat", "ls"}, "perf stat"},
+                                                  {{"version"}, "`sframe-trace -V`"},
+                                                  {{"probe", "--list"}, "perf probe"},
                                                   {{"--stdio", "perf.data"}, "--top"},
                                                   {{"-g", "perf.data"}, "leave it out"},
                                                   {{"--max-stack=5", "perf.data"}, "--frames=N"},
@@ -187,6 +213,11 @@ TEST(EventKind, NamesAreThoseOfPerf) {
   EXPECT_EQ(event_named("r1a8:u").config, 0x1a8);
   for (const char* wrong : {"cycles:x", "cycles:", "cycles:pppp", "cpu/event=0x3c/", "L1-dcache", "cycle", "r"})
     EXPECT_THROW(event_named(wrong), UsageError) << wrong;
+}
+
+TEST(EventKind, CyclesAreKnown) {
+  for (const char* name : {"cycles", "cpu-cycles:u", "cycles:P"}) EXPECT_TRUE(event_named(name).is_cycles()) << name;
+  for (const char* name : {"cpu-clock", "instructions", "r0"}) EXPECT_FALSE(event_named(name).is_cycles()) << name;
 }
 
 TEST(EventKind, ModifiersAreInTheAttribute) {

@@ -110,6 +110,10 @@ bool EventKind::is_tracepoint() const {
   return type == PERF_TYPE_TRACEPOINT;
 }
 
+bool EventKind::is_cycles() const {
+  return type == PERF_TYPE_HARDWARE && config == PERF_COUNT_HW_CPU_CYCLES;
+}
+
 bool EventKind::lower_precision() {
   if (!is_as_precise_as_possible || precision == 0) return false;
   --precision;
@@ -133,7 +137,9 @@ EventKind event_named(const std::string& name) {
   }
   std::vector<std::string> names;
   for (const KnownEvent& known : known_events) names.emplace_back(known.name);
-  if (name.find_first_of("/{") != std::string::npos)
+  if (name.starts_with('{'))
+    throw UsageError("unknown event '" + printable(name) + "' (groups are not sampled: give -e EVENT,EVENT)");
+  if (name.find('/') != std::string::npos)
     throw UsageError("unknown event '" + printable(name) + "' (give a counter of the processor as -e rNUMBER)");
   std::string hint = command_line::suggestion_for(plain, names);
   if (colon != std::string::npos) hint += " (tracepoints are in /sys/kernel/tracing/events, for root)";

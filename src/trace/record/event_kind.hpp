@@ -19,6 +19,8 @@ struct EventKind {
   static constexpr unsigned most_precise = 3;
 
   bool is_tracepoint() const;
+  /// Processor cycles, which not every machine counts.
+  bool is_cycles() const;
   /// False: it is as low as it may be.
   bool lower_precision();
 };
