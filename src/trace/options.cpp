@@ -358,6 +358,7 @@ std::string help_text() {
           "Examples:\n"
           "  sframe-trace $(pidof -s bash)\n"
           "  sframe-trace -- ./program --its-option\n"
+          "  sframe-trace record --flamegraph out.svg ./program --its-option\n"
           "  sframe-trace ./program core\n"
           "  sframe-trace --top --comm bash perf.data\n"
           "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --flamegraph out.svg perf.data\n";

@@ -207,6 +207,7 @@ std::string record_help_text() {
           "\n"
           "Examples:\n"
           "  sframe-trace record ./program its-argument\n"
+          "  sframe-trace record --top --sort=self ./program\n"
           "  sudo sframe-trace record -a --duration=30s\n"
           "  sframe-trace record -p $(pidof -s bash) --flamegraph out.svg\n"
           "  perf report --max-stack 512\n";

@@ -90,16 +90,18 @@ void TopFunctions::write(std::ostream& out, const SampledEvent& event, const Top
   const std::size_t more = order.size() - std::min(order.size(), style.most);
   order.resize(order.size() - more);
   std::vector<std::string> names;
-  std::size_t widest = std::string_view("Function").size();
+  std::size_t widest = std::string_view("Function").size(), widest_file = 0;
+  for (const Function* function : order) widest_file = std::max(widest_file, function->file.size());
+  const std::size_t others = columns_of_numbers + std::min(widest_file, style.columns / 4);
   for (const Function* function : order) {
     const char* const mark = !function->is_inlined ? "" : function->is_called ? " (partly inlined)" : " (inlined)";
     std::string name = function->name;
     if (style.columns != 0) {
-      const std::size_t others = columns_of_numbers + std::string_view(mark).size() + function->file.size();
-      name = cut(name, style.columns - std::min(style.columns, others));
+      const std::size_t with_mark = others + std::string_view(mark).size();
+      name = cut(name, style.columns - std::min(style.columns, with_mark));
     }
     names.push_back(name + mark);
-    widest = std::max(widest, std::min(names.back().size(), longest_in_column));
+    widest = std::max(widest, std::min(names.back().size(), style.columns != 0 ? style.columns : longest_in_column));
   }
   write_head(out, event, widest);
   constexpr int digits = 9;
