@@ -1,7 +1,7 @@
 /* Walking stacks by .sframe sections, for C and whatever calls C. unwind.hpp and view.hpp have the same for C++.
 
    Nothing here allocates or locks but the functions that change what backtraces know: …_prepare(), …_prepare_with(),
-   …_release(), …_add() and …_remove() of sframe_unwind_backtrace. Nothing changes errno. So signal handlers may call the
+   …_prepare_files(), …_release(), …_add() and …_remove() of sframe_unwind_backtrace. Nothing changes errno. So signal handlers may call the
    rest. Threads may look up and walk at any time with the same views, modules and row slots; a view is opened and gets its
    pages before others use it. Texts are never null and stay.
 
@@ -198,6 +198,22 @@ int sframe_unwind_backtrace_interrupted(void **buffer, int size, const void *uco
 /* The latter, and why it stopped: SFRAME_UNWIND_STEPPED if the buffer is full. */
 int sframe_unwind_backtrace_stop(void **buffer, int size, const void *ucontext, int *stop);
 
+/* A frame of this thread. */
+typedef struct sframe_unwind_frame {
+  uint64_t pc;
+  uint64_t sp;          /* at this PC: of a return address, after the return */
+  uint32_t pc_is_exact; /* 1: an interrupted instruction's; 0: a return address */
+  uint32_t reserved;    /* 0 */
+} sframe_unwind_frame;
+
+/* Stores PC, SP and FP of the caller, as they are when this returns. `pc_is_exact` is 0. */
+void sframe_unwind_backtrace_here(sframe_unwind_registers *registers);
+/* Fills `buffer` or `frames` from the frame in `registers` outwards, its own PC first, and returns how many. `stop` is why
+   the walk ended: SFRAME_UNWIND_STEPPED if there was no more room. `registers` become those of the last frame, with which
+   another call goes on; it stores that frame again. The frame must be one of this thread that has not returned. */
+int sframe_unwind_backtrace_from(void **buffer, int size, sframe_unwind_registers *registers, int *stop);
+int sframe_unwind_backtrace_frames(sframe_unwind_frame *frames, int size, sframe_unwind_registers *registers, int *stop);
+
 /* A section for a loaded file; returns 0 or an errno of its own choice, and must return: no exception, no longjmp().
    `file` is as dl_iterate_phdr() names it, "" for the program. The bytes must stay until sframe_unwind_backtrace_release(),
    and until walks that had begun before it are done. */
@@ -209,12 +225,43 @@ enum {
   /* And what is loaded now is never unloaded: walks need not ask whether it is there still. Not so what a program of
      glibc loads that is linked statically. Not in a constructor that dlopen() runs: another thread's call would wait for
      the dynamic loader, which waits for the constructor. */
-  SFRAME_UNWIND_KEEP_FILES = 2
+  SFRAME_UNWIND_KEEP_FILES = 2,
+  /* Check what `provide` returns by its header alone, in constant time: for sections that were checked when they were
+     made. Damage may then give wrong rows, but never a wild read. */
+  SFRAME_UNWIND_TRUST_PROVIDED = 4,
+  /* Make no tables of pages: preparing takes less time and memory, and finding a row for the first time takes longer. */
+  SFRAME_UNWIND_NO_PAGES = 8,
+  /* Walks open no section by themselves. They end with SFRAME_UNWIND_NO_MODULE at what is loaded later. */
+  SFRAME_UNWIND_ONLY_PREPARED = 16,
+  /* From now on, walks write nothing that threads share but rows that are found for the first time. What was allocated
+     before is never freed then, since it is not known who still uses it. Later calls without this flag change neither. */
+  SFRAME_UNWIND_KEEP_LISTS = 32
 };
 /* As sframe_unwind_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither
    dlopen() nor what changes backtraces. `address` is the file's own, without `bias`. Later calls with other or no `provide`
    keep what was provided. If a flag is unknown, it returns EINVAL and changes nothing. */
 int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void *context, unsigned flags);
+
+/* An executable segment: its address in the file's own addresses, and its size in memory. */
+typedef struct sframe_unwind_code {
+  uint64_t address, size;
+} sframe_unwind_code;
+
+/* What a loaded file says of itself in memory. All of it is the callee's until it returns. */
+typedef struct sframe_unwind_file {
+  size_t size; /* sizeof(sframe_unwind_file) of the library: a later one may say more */
+  const char *name; /* as dl_iterate_phdr() names it, "" for the program */
+  uint64_t bias;
+  const uint8_t *build_id;
+  size_t build_id_size; /* 0: it has none, or one of more than 64 bytes */
+  const sframe_unwind_code *code; /* executable segments, in the order of the program headers */
+  size_t code_count; /* 0: it has none, or more than 16 */
+} sframe_unwind_file;
+
+/* The same for a provider that tells files by their build-id. */
+typedef int (*sframe_unwind_provide_file)(void *context, const sframe_unwind_file *file, const void **bytes, size_t *size,
+                                          uint64_t *address);
+int sframe_unwind_backtrace_prepare_files(sframe_unwind_provide_file provide, void *context, unsigned flags);
 
 /* Code of one's own, as a compiler at run time makes it. */
 

@@ -27,6 +27,20 @@ sframe_unwind_backtrace:
         jmp     sframe_gen_backtrace_from
         .cfi_endproc
         .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
+
+        .globl  sframe_unwind_backtrace_here
+        .type   sframe_unwind_backtrace_here, @function
+sframe_unwind_backtrace_here:
+        .cfi_startproc
+        leaq    8(%rsp), %rax
+        movq    (%rsp), %rcx
+        movq    %rcx, (%rdi)            # pc
+        movq    %rbp, 56(%rdi)          # values[6], [7]
+        movq    %rax, 64(%rdi)
+        movq    $0xc0, 264(%rdi)        # known, pc_is_exact
+        ret
+        .cfi_endproc
+        .size   sframe_unwind_backtrace_here, . - sframe_unwind_backtrace_here
 )");
 #elif defined(__aarch64__)
 asm(R"(
@@ -42,6 +56,21 @@ sframe_unwind_backtrace:
         b       sframe_gen_backtrace_from
         .cfi_endproc
         .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
+
+        .globl  sframe_unwind_backtrace_here
+        .type   sframe_unwind_backtrace_here, %function
+sframe_unwind_backtrace_here:
+        .cfi_startproc
+        hint    #34     // bti c
+        mov     x1, sp
+        mov     w2, #0xa0000000
+        stp     w2, wzr, [x0, #264]     // known, pc_is_exact
+        str     x30, [x0]               // pc
+        str     x29, [x0, #8 + 29 * 8]  // values[29], [31]
+        str     x1, [x0, #8 + 31 * 8]
+        ret
+        .cfi_endproc
+        .size   sframe_unwind_backtrace_here, . - sframe_unwind_backtrace_here
 )");
 #elif defined(__s390x__)
 // The fifth argument's register is the caller's.
@@ -66,10 +95,24 @@ sframe_unwind_backtrace:
         br      %r14
         .cfi_endproc
         .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
+
+        .globl  sframe_unwind_backtrace_here
+        .type   sframe_unwind_backtrace_here, @function
+sframe_unwind_backtrace_here:
+        .cfi_startproc
+        stg     %r14, 0(%r2)            # pc
+        stg     %r11, 8 + 11 * 8(%r2)   # values[11], [15]
+        stg     %r15, 8 + 15 * 8(%r2)
+        llill   %r1, 0x8800
+        st      %r1, 264(%r2)           # known, pc_is_exact
+        mvhi    268(%r2), 0
+        br      %r14
+        .cfi_endproc
+        .size   sframe_unwind_backtrace_here, . - sframe_unwind_backtrace_here
 )");
 #endif
 #if SFRAME_GEN_EXPORTED == 0
-asm(".hidden sframe_unwind_backtrace");
+asm(".hidden sframe_unwind_backtrace\n.hidden sframe_unwind_backtrace_here");
 #endif
 
 namespace {
@@ -91,6 +134,9 @@ static_assert(sizeof(Registers) == sizeof(sframe_unwind_registers) &&
               offsetof(Registers, values) == offsetof(sframe_unwind_registers, values) &&
               offsetof(Registers, known) == offsetof(sframe_unwind_registers, known) &&
               offsetof(Registers, pc_is_exact) == offsetof(sframe_unwind_registers, pc_is_exact));
+// sframe_unwind_backtrace_here() writes these by number.
+static_assert(offsetof(Registers, values) == 8 && offsetof(Registers, known) == 264 &&
+              offsetof(Registers, pc_is_exact) == 268);
 static_assert(sizeof(Module) == sizeof(sframe_unwind_module) &&
               offsetof(Module, bias) == offsetof(sframe_unwind_module, bias) &&
               offsetof(Module, view) == offsetof(sframe_unwind_module, view) &&
@@ -155,6 +201,13 @@ bool is_known(const sframe_unwind_walked& walked) {
     if (bytes[i] != 0) return false;
   }
   return true;
+}
+
+/// The flags of preparing.
+bool are_known(unsigned flags) {
+  constexpr unsigned known = SFRAME_UNWIND_PROVIDE_ALL | SFRAME_UNWIND_KEEP_FILES | SFRAME_UNWIND_TRUST_PROVIDED |
+                             SFRAME_UNWIND_NO_PAGES | SFRAME_UNWIND_ONLY_PREPARED | SFRAME_UNWIND_KEEP_LISTS;
+  return (flags & ~known) == 0;
 }
 
 Unwinder unwinder_of(const sframe_unwind_walked& walked) {
@@ -252,14 +305,33 @@ int sframe_unwind_backtrace_interrupted(void** buffer, int size, const void* uco
   return sframe_unwind_backtrace_stop(buffer, size, ucontext, &stop);
 }
 
+int sframe_unwind_backtrace_from(void** buffer, int size, sframe_unwind_registers* registers, int* stop) {
+  Stop why{};
+  const int count = sframe_gen::unwind::walk_from(buffer, size, registers_of(registers), why);
+  *stop = static_cast<int>(why);
+  return count;
+}
+
+int sframe_unwind_backtrace_frames(sframe_unwind_frame* frames, int size, sframe_unwind_registers* registers,
+                                   int* stop) {
+  Stop why{};
+  const int count = sframe_gen::unwind::walk_from(frames, size, registers_of(registers), why);
+  *stop = static_cast<int>(why);
+  return count;
+}
+
 int sframe_unwind_backtrace_prepare(void) {
-  return sframe_gen::unwind::look_at_modules(nullptr, nullptr, 0);
+  return sframe_gen::unwind::look_at_modules({}, 0);
 }
 
 int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void* context, unsigned flags) {
-  constexpr unsigned known = SFRAME_UNWIND_PROVIDE_ALL | SFRAME_UNWIND_KEEP_FILES;
-  if ((flags & ~known) != 0) return EINVAL;
-  return sframe_gen::unwind::look_at_modules(provide, context, flags);
+  if (!are_known(flags)) return EINVAL;
+  return sframe_gen::unwind::look_at_modules({provide, nullptr, context}, flags);
+}
+
+int sframe_unwind_backtrace_prepare_files(sframe_unwind_provide_file provide, void* context, unsigned flags) {
+  if (!are_known(flags)) return EINVAL;
+  return sframe_gen::unwind::look_at_modules({nullptr, provide, context}, flags);
 }
 
 void sframe_unwind_backtrace_release(void) {

@@ -33,8 +33,9 @@
 namespace sframe_gen::unwind {
 namespace {
 
-/// Fills `buffer` from the frame in `registers` outwards. `known`: a part of the stack that can be read.
-int walk_this_thread(Registers& registers, Range known, void** buffer, int size, Stop& stop);
+/// Fills `frames` from the frame in `registers` outwards. `known`: a part of the stack that can be read.
+template <typename Frame>
+int walk_this_thread(Registers& registers, Range known, Frame* frames, int size, Stop& stop);
 
 /// Reads the registers of what a signal has interrupted.
 void read_ucontext(const void* ucontext, Registers& registers);
@@ -109,7 +110,7 @@ class LoadedRows {
   /// its row was remembered.
   bool enter(std::uint64_t pc, std::uint32_t hint) {
     if ((module_ != nullptr && module_->contains(pc)) || enter_listed(pc, hint)) return true;
-    if (!open_unlisted(pc, unlisted_.emplace())) return false;
+    if (loaded_.are_all || !open_unlisted(pc, unlisted_.emplace())) return false;
     module_ = &*unlisted_;
     return true;
   }
@@ -147,14 +148,15 @@ class LoadedRows {
   std::optional<LoadedModule> unlisted_;
 };
 
-int walk_this_thread(Registers& registers, Range known, void** buffer, int size, Stop& stop) {
+template <typename Frame>
+int walk_this_thread(Registers& registers, Range known, Frame* frames, int size, Stop& stop) {
   if (size <= 0) return 0;
   unsigned turn = 0;
   const LoadedModules& loaded = enter_modules(turn);
   LoadedRows rows(loaded);
   StackMemory memory(known, loaded.main_stack);
   const std::size_t count =
-      Walk(rows, memory, registers, std::span<void*>(buffer, static_cast<std::size_t>(size))).run(stop);
+      Walk(rows, memory, registers, std::span<Frame>(frames, static_cast<std::size_t>(size))).run(stop);
   leave_modules(turn);
   return static_cast<int>(count);
 }
@@ -182,6 +184,14 @@ Range known_stack(const void* data, const Registers& interrupted, std::uint64_t 
   const bool on_alternate = here - reinterpret_cast<std::uint64_t>(alternate.ss_sp) < alternate.ss_size;
   if (on_alternate || sp <= here || sp - here > farthest) return {};
   return {here, sp - red_zone};
+}
+
+/// Returns the stack between this function and a frame that has called it, if they are so close together that no page
+/// lies between theirs. The caller of a public function may be wrong about where a frame is.
+Range known_stack_below(const Registers& registers, std::uint64_t here) {
+  constexpr std::uint64_t smallest_page = 4096;
+  const std::uint64_t sp = registers.values[host_abi.stack_pointer];
+  return registers.knows(host_abi.stack_pointer) && sp - here <= smallest_page ? Range{here, sp} : Range{};
 }
 
 bool LoadedRows::return_from_signal(StackMemory& memory, Registers& registers) {
@@ -221,4 +231,10 @@ int sframe_gen::unwind::walk_interrupted(void** buffer, int size, const void* uc
   return walk_this_thread(registers, known, buffer, size, stop);
 }
 
-namespace sframe_gen::unwind {}  // namespace sframe_gen::unwind
+int sframe_gen::unwind::walk_from(void** buffer, int size, Registers& registers, Stop& stop) {
+  return walk_this_thread(registers, known_stack_below(registers, this_frame()), buffer, size, stop);
+}
+
+int sframe_gen::unwind::walk_from(sframe_unwind_frame* frames, int size, Registers& registers, Stop& stop) {
+  return walk_this_thread(registers, known_stack_below(registers, this_frame()), frames, size, stop);
+}

@@ -32,13 +32,13 @@ struct SharedMemory {
 namespace {
 
 constexpr std::size_t row_slots = 4096;
+constexpr unsigned uncounted = 2;  ///< the turn of a walk that has no counter
 
 /// What a list was made with: the dynamic loader counts what it loads and unloads, so it is made again only if
 /// one of these differs, or a file was still being loaded.
 struct Basis {
   unsigned long long loaded = 0, unloaded = 0;
-  sframe_unwind_provide provide = nullptr;
-  void* context = nullptr;
+  Provider provider;
   unsigned flags = 0;
   friend bool operator==(const Basis&, const Basis&) = default;
 };
@@ -51,6 +51,7 @@ Basis basis;             ///< of `current`
 LoadedModules* retired;  ///< may still be walked with
 std::uint64_t walks[2];  ///< under way, by the turn that they began in
 unsigned turn;           ///< of walks that begin now: while they have one counter, the other one comes to 0
+bool keeps_lists;        ///< no list is freed any more, so walks need no counter
 
 struct Looking {
   Basis basis;
@@ -118,10 +119,13 @@ void drop_users(const LoadedModule& module) {
   }
 }
 
-void open(ModuleSection& section, const void* bytes, std::size_t size, std::uint64_t address) {
-  const auto fault = section.view.open({static_cast<const std::byte*>(bytes), size}, address);
+/// `flags`: SFRAME_UNWIND_NO_PAGES.
+void open(ModuleSection& section, const void* bytes, std::size_t size, std::uint64_t address, unsigned flags,
+          sframe::ViewCheck check = sframe::ViewCheck::Everything) {
+  const auto fault =
+      section.view.open({static_cast<const std::byte*>(bytes), size}, address, sframe::Family::SFrame, check);
   section.is_damaged = static_cast<bool>(fault);
-  section.pages = make_page_table(section.view);
+  if ((flags & SFRAME_UNWIND_NO_PAGES) == 0) section.pages = make_page_table(section.view);
 }
 
 /// The same file as it was in the list before, or null.
@@ -171,25 +175,49 @@ int add_module(dl_phdr_info* info, std::size_t, void* data) {
     module = *known;
     add_users(module);
   } else if (file.sframe != nullptr) {
-    open(module.own, pointer_to(info->dlpi_addr + file.sframe->p_vaddr), file.sframe->p_memsz, file.sframe->p_vaddr);
+    open(module.own, pointer_to(info->dlpi_addr + file.sframe->p_vaddr), file.sframe->p_memsz, file.sframe->p_vaddr,
+         look.basis.flags);
   }
   insert(look.made->modules, module);
   return 0;
 }
 
+/// What a provider is told of a file: copies, as another thread may unload it meanwhile.
 struct Naming {
   std::uint64_t begin;
   char name[PATH_MAX];
   bool is_known;
+  std::size_t build_id_size;
+  std::uint8_t build_id[64];  ///< a longer one is none: linkers make at most 32 bytes
+  std::size_t code_count;
+  sframe_unwind_code code[16];
 };
+
+/// All executable segments, or none of them if there are too many.
+void copy_code(std::span<const ElfW(Phdr)> segments, Naming& naming) {
+  naming.code_count = 0;
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    if (naming.code_count == std::size(naming.code)) {
+      naming.code_count = 0;
+      return;
+    }
+    naming.code[naming.code_count++] = {segment.p_vaddr, segment.p_memsz};
+  }
+}
 
 int copy_name(dl_phdr_info* info, std::size_t, void* data) {
   Naming& naming = *static_cast<Naming*>(data);
   const std::size_t length = std::strlen(info->dlpi_name);
-  const FileInMemory file = describe({info->dlpi_phdr, info->dlpi_phnum}, info->dlpi_addr);
+  const std::span<const ElfW(Phdr)> segments(info->dlpi_phdr, info->dlpi_phnum);
+  const FileInMemory file = describe(segments, info->dlpi_addr);
   if (file.begin != naming.begin || length >= sizeof naming.name) return 0;
   std::memcpy(naming.name, info->dlpi_name, length + 1);
   naming.is_known = true;
+  const std::uint32_t size = file.identity.build_id_size;
+  naming.build_id_size = size <= sizeof naming.build_id ? size : 0;
+  std::memcpy(naming.build_id, pointer_to(file.identity.build_id), naming.build_id_size);
+  copy_code(segments, naming);
   return 1;
 }
 
@@ -226,15 +254,21 @@ void keep(LoadedModule& module) {
 /// there was no memory for an answer, which the next look asks for again.
 bool ask_for(LoadedModule& module, const Basis& asked) {
   const bool wanted = !module.own.view.is_open() || (asked.flags & SFRAME_UNWIND_PROVIDE_ALL) != 0;
-  if (asked.provide == nullptr || module.was_asked_for || module.is_added || !wanted) return true;
+  if (!asked.provider.is_there() || module.was_asked_for || module.is_added || !wanted) return true;
   Naming naming{};
   if (!find_name(module, naming)) return true;
   const void* bytes = nullptr;
   std::size_t size = 0;
   std::uint64_t address = 0;
-  const int error = asked.provide(asked.context, naming.name, module.bias, &bytes, &size, &address);
+  const auto& [provide, provide_file, context] = asked.provider;
+  const sframe_unwind_file file{sizeof file,          naming.name, module.bias,      naming.build_id,
+                                naming.build_id_size, naming.code, naming.code_count};
+  const int error = provide_file != nullptr ? provide_file(context, &file, &bytes, &size, &address)
+                                            : provide(context, naming.name, module.bias, &bytes, &size, &address);
   module.was_asked_for = error != ENOMEM;
-  if (error == 0) open(module.provided, bytes, size, address);
+  const bool is_trusted = (asked.flags & SFRAME_UNWIND_TRUST_PROVIDED) != 0;
+  const auto check = is_trusted ? sframe::ViewCheck::Header : sframe::ViewCheck::Everything;
+  if (error == 0) open(module.provided, bytes, size, address, asked.flags, check);
   return module.was_asked_for;
 }
 
@@ -262,10 +296,11 @@ void free_list(LoadedModules* list) {
   ::munmap(list, list->mapped_size);
 }
 
-/// A walk counts itself before it takes the current list. So a list is out of use once each of the two counters was 0
-/// at some time since it was retired. Walks that begin now count elsewhere than those that are waited for: however many
-/// there are, these come to an end.
+/// A walk counts itself before it takes the current list, unless lists are kept. So a list is out of use once each of
+/// the two counters was 0 at some time since it was retired. Walks that begin now count elsewhere than those that are
+/// waited for: however many there are, these come to an end.
 void free_retired() {
+  if (keeps_lists) return;
   constexpr unsigned both = 3;
   unsigned drained = 0;
   for (unsigned each = 0; each != 2; ++each) {
@@ -304,6 +339,7 @@ bool make_list(Looking& look, const LoadedModule* left_out) {
   look.made = allocate(room);
   if (look.made == nullptr) return false;
   look.made->main_stack = find_main_stack();
+  look.made->are_all = (look.basis.flags & SFRAME_UNWIND_ONLY_PREPARED) != 0;
   ::dl_iterate_phdr(add_module, &look);
   for (const LoadedModule& module : known) {
     if (!module.is_added || &module == left_out) continue;
@@ -330,6 +366,7 @@ int look(Looking& look) {
 void publish_unasked(const Looking& look) {
   const bool same_files = look.basis.loaded == basis.loaded && look.basis.unloaded == basis.unloaded;
   if (!same_files || !look.is_whole) basis = {};
+  look.made->are_all = current != nullptr && current->are_all;
   publish(look.made);
 }
 
@@ -338,7 +375,7 @@ int open_copy(ModuleSection& section, std::span<const std::byte> bytes, std::uin
   section.copy = allocate_shared(bytes.size());
   if (section.copy == nullptr) return ENOMEM;
   void* const copied = std::memcpy(section.copy + 1, bytes.data(), bytes.size());
-  open(section, copied, bytes.size(), address);
+  open(section, copied, bytes.size(), address, 0);
   return section.view.is_open() && section.view.abi() == host_abi.abi ? 0 : EINVAL;
 }
 
@@ -392,19 +429,25 @@ class Changing {
 }  // namespace
 
 const LoadedModules& enter_modules(unsigned& turn_of_walk) {
-  turn_of_walk = __atomic_load_n(&turn, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&walks[turn_of_walk], 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&keeps_lists, __ATOMIC_SEQ_CST)) {
+    turn_of_walk = uncounted;
+  } else {
+    turn_of_walk = __atomic_load_n(&turn, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&walks[turn_of_walk], 1, __ATOMIC_SEQ_CST);
+  }
   const LoadedModules* const list = __atomic_load_n(&current, __ATOMIC_SEQ_CST);
   return list != nullptr ? *list : no_modules;
 }
 
 void leave_modules(unsigned turn_of_walk) {
-  __atomic_fetch_sub(&walks[turn_of_walk], 1, __ATOMIC_RELEASE);
+  if (turn_of_walk != uncounted) __atomic_fetch_sub(&walks[turn_of_walk], 1, __ATOMIC_RELEASE);
 }
 
-int look_at_modules(sframe_unwind_provide provide, void* context, unsigned flags) {
+int look_at_modules(const Provider& provider, unsigned flags) {
   const Changing changing;
-  Looking looked{{0, 0, provide, context, flags}};
+  // A walk that sees this counts itself nowhere. From here on no list is freed, so it may have any.
+  if ((flags & SFRAME_UNWIND_KEEP_LISTS) != 0) __atomic_store_n(&keeps_lists, true, __ATOMIC_SEQ_CST);
+  Looking looked{{0, 0, provider, flags}};
   return look(looked);
 }
 

@@ -45,6 +45,16 @@ struct LoadedModules {
   std::span<LoadedModule> modules;  ///< ascending
   std::span<RowSlot> rows;          ///< of these modules alone: what another list's walks found is not in them
   Range main_stack;
+  bool are_all = false;  ///< walks open no other files
+};
+
+/// Who is asked for sections: one of the two, or none of them.
+struct Provider {
+  sframe_unwind_provide provide = nullptr;
+  sframe_unwind_provide_file provide_file = nullptr;
+  void* context = nullptr;
+  bool is_there() const { return provide != nullptr || provide_file != nullptr; }
+  friend bool operator==(const Provider&, const Provider&) = default;
 };
 
 /// Begins a walk: the list stays until `leave_modules` gets the same `turn`. It is empty before the first look.
@@ -52,7 +62,7 @@ const LoadedModules& enter_modules(unsigned& turn);
 void leave_modules(unsigned turn);
 
 /// Makes a new list if anything has changed. Returns 0 or an errno.
-int look_at_modules(sframe_unwind_provide provide, void* context, unsigned flags);
+int look_at_modules(const Provider& provider, unsigned flags);
 void forget_modules();
 
 /// Makes a list with the code and a copy of its section, opened for `address`. Returns 0, EINVAL, EEXIST or ENOMEM.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sframe/format.hpp"
+#include "sframe_gen/unwind.h"
 #include "sframe_gen/unwind.hpp"
 #include "sframe_gen/view.hpp"
 #include "unwind/registers.hpp"
@@ -124,6 +125,7 @@ concept RowFinder = requires(T rows, std::uint64_t pc, typename T::Place& place,
 };
 
 /// A walk from the frame in `registers` outwards, of this process or another one; these become the last frame's.
+/// `Pc`: what is stored of each frame, its PC or a sframe_unwind_frame.
 template <typename Rows, WalkedMemory Memory, typename Pc>
 requires RowFinder<Rows, Memory>
 class Walk {
@@ -134,13 +136,13 @@ class Walk {
   /// Returns the number of frames whose PCs are in `pcs`. `stop` is Stepped if there is no room for more.
   std::size_t run(Stop& stop) {
     stop = Stop::Stepped;
-    if (!pcs_.empty()) add(registers_.pc);
+    if (!pcs_.empty()) add();
     while (count_ < pcs_.size()) {
       run_common();
       if (count_ == pcs_.size()) break;
       stop = step();
       if (stop != Stop::Stepped) break;
-      add(registers_.pc);
+      add();
     }
     return count_;
   }
@@ -159,7 +161,15 @@ class Walk {
     std::uint64_t pc, sp, fp;
   };
 
-  void add(std::uint64_t pc) { pcs_.data()[count_++] = std::bit_cast<Pc>(pc); }
+  void add() { add(registers_.pc, registers_.values[rows_.abi().stack_pointer], registers_.pc_is_exact); }
+
+  void add(std::uint64_t pc, [[maybe_unused]] std::uint64_t sp, [[maybe_unused]] std::uint32_t is_exact) {
+    if constexpr (sizeof(Pc) == sizeof pc) {
+      pcs_.data()[count_++] = std::bit_cast<Pc>(pc);
+    } else {
+      pcs_.data()[count_++] = {pc, sp, is_exact, 0};
+    }
+  }
 
   /// Walks as far as rows of the common form lead, with all that changes in processor registers. Without it, a frame
   /// takes 1.1 (other modules) to 4.3 times (recursion) as long (docs/performance.md).
@@ -179,7 +189,7 @@ class Walk {
         pc_of_row = frame.pc;
       }
       if (!row.has(PackedRow::common) || !apply_common(row, abi, frame)) break;
-      add(frame.pc);
+      add(frame.pc, frame.sp, 0);
     }
     place_ = place;
     if (count_ == before) return;

@@ -129,7 +129,7 @@ static void refuse(const sframe_unwind_view *view) {
   CHECK(sframe_unwind_view_lookup(&other, 0x1000, &row) == SFRAME_UNWIND_LOOKUP_NOTHING);
   CHECK(strstr(sframe_unwind_view_problem(SFRAME_UNWIND_WRONG_ARGUMENT), "flag"));
   CHECK(strstr(sframe_unwind_stop_text(SFRAME_UNWIND_WRONG_ARGUMENT), "size"));
-  CHECK(sframe_unwind_backtrace_prepare_with(NULL, NULL, 4) == EINVAL);
+  CHECK(sframe_unwind_backtrace_prepare_with(NULL, NULL, 64) == EINVAL);
   CHECK(sframe_unwind_backtrace_prepare_with(NULL, NULL, SFRAME_UNWIND_KEEP_FILES | 0x80000000U) == EINVAL);
 
   /* What a later header may have after this one's fields. */
@@ -159,6 +159,52 @@ static void refuse(const sframe_unwind_view *view) {
   CHECK(asked == (int)(sizeof walked - first_size + 1));
 }
 
+/* The program, as the library sees it in memory. */
+static struct {
+  int times, has_build_id, has_code;
+  const unsigned char *bytes;
+} asked;
+
+static int provide(void *context, const sframe_unwind_file *file, const void **bytes, size_t *size, uint64_t *address) {
+  static const unsigned char build_id[] = "_rame_id_of_c.";
+  if (file->name[0] != 0) return ENOENT;
+  CHECK(context == &asked && file->size == sizeof *file);
+  ++asked.times;
+  asked.has_build_id = file->build_id_size == sizeof build_id - 1 && memcmp(file->build_id, build_id, sizeof build_id - 1) == 0;
+  for (size_t i = 0; i < file->code_count; ++i)
+    asked.has_code |= (uintptr_t)provide - file->bias - file->code[i].address < file->code[i].size;
+  *bytes = asked.bytes;
+  *size = sizeof section;
+  *address = 0x2000; /* the code that it describes is elsewhere */
+  return 0;
+}
+
+static int stop_of_walk(void) {
+  sframe_unwind_registers registers;
+  void *frames[8];
+  int stop = -1;
+  sframe_unwind_backtrace_here(&registers);
+  CHECK(sframe_unwind_backtrace_from(frames, 8, &registers, &stop) == 1);
+  CHECK((uintptr_t)frames[0] - (uintptr_t)stop_of_walk < 4000);
+  return stop;
+}
+
+/* A section whose header is sound and whose rows are not. */
+static void ask_for_sections(void) {
+  static unsigned char damaged[sizeof section];
+  memcpy(damaged, section, sizeof section);
+  damaged[sizeof section - 1] = 0x7f; /* more words than the section has */
+  asked.bytes = damaged;
+  CHECK(sframe_unwind_backtrace_prepare_files(provide, &asked, 0x80000000U) == EINVAL && asked.times == 0);
+  CHECK(sframe_unwind_backtrace_prepare_files(provide, &asked, SFRAME_UNWIND_NO_PAGES) == 0);
+  CHECK(asked.times == 1 && asked.has_build_id && asked.has_code);
+  CHECK(stop_of_walk() == SFRAME_UNWIND_BAD_SECTION);
+  sframe_unwind_backtrace_release();
+  CHECK(sframe_unwind_backtrace_prepare_files(provide, &asked, SFRAME_UNWIND_TRUST_PROVIDED) == 0);
+  CHECK(asked.times == 2 && stop_of_walk() == SFRAME_UNWIND_NO_ROW);
+  sframe_unwind_backtrace_release();
+}
+
 int main(void) {
   sframe_unwind_view view;
   void *frames[8];
@@ -183,6 +229,7 @@ int main(void) {
   walk_own_memory(&view);
   walk_by_fallback(&view);
   refuse(&view);
+  ask_for_sections();
   CHECK(strcmp(sframe_unwind_version(), SFRAME_GEN_VERSION_STRING) == 0);
   errno = 77;
   CHECK(sframe_unwind_backtrace_prepare() == 0);

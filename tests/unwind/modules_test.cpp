@@ -17,7 +17,7 @@ TEST(LookAtModules, KeepsErrnoIfItCannotOpenTheListOfMappings) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   forget_modules();
   errno = ENOTTY;
-  EXPECT_EQ(look_at_modules(nullptr, nullptr, 0), 0);
+  EXPECT_EQ(look_at_modules({}, 0), 0);
   EXPECT_EQ(errno, ENOTTY);
   forget_modules();
   EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
