@@ -1,0 +1,68 @@
+#include "backtrace/originals.hpp"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+constinit sframe_gen::backtrace::Originals sframe_backtrace_originals{};
+
+namespace sframe_gen::backtrace {
+namespace {
+
+constexpr char libgcc_name[] = "libgcc_s.so.1";
+
+bool libgccs;  ///< of is_libgccs()
+
+/// Looks for a function in what was loaded after this library, and in `library`, if that is not null.
+template <typename Function>
+void find(Function*& place, const char* name, void* library) {
+  if (__atomic_load_n(&place, __ATOMIC_RELAXED) != nullptr) return;
+  void* found = ::dlsym(RTLD_NEXT, name);
+  if (found == nullptr && library != nullptr) found = ::dlsym(library, name);
+  __atomic_store_n(&place, reinterpret_cast<Function*>(found), __ATOMIC_RELAXED);
+}
+
+/// Whether a function is in libgcc's library.
+bool is_in_libgcc(void* function) {
+  Dl_info info{};
+  if (function == nullptr || ::dladdr(function, &info) == 0 || info.dli_fname == nullptr) return false;
+  const char* const slash = std::strrchr(info.dli_fname, '/');
+  return std::strcmp(slash != nullptr ? slash + 1 : info.dli_fname, libgcc_name) == 0;
+}
+
+void find_those(void* library) {
+  Originals& originals = sframe_backtrace_originals;
+  find(originals.backtrace, "backtrace", nullptr);
+  find(originals.get_ip, "_Unwind_GetIP", library);
+  find(originals.get_ip_info, "_Unwind_GetIPInfo", library);
+  find(originals.get_cfa, "_Unwind_GetCFA", library);
+  find(originals.get_gr, "_Unwind_GetGR", library);
+  find(originals.get_region_start, "_Unwind_GetRegionStart", library);
+  find(originals.get_language_specific_data, "_Unwind_GetLanguageSpecificData", library);
+  find(originals.get_data_rel_base, "_Unwind_GetDataRelBase", library);
+  find(originals.get_text_rel_base, "_Unwind_GetTextRelBase", library);
+  find(originals.find_fde, "_Unwind_Find_FDE", library);
+  // The last: who sees it has the others.
+  void* found = ::dlsym(RTLD_NEXT, "_Unwind_Backtrace");
+  if (found == nullptr && library != nullptr) found = ::dlsym(library, "_Unwind_Backtrace");
+  __atomic_store_n(&libgccs, is_in_libgcc(found), __ATOMIC_RELAXED);
+  auto* const function = reinterpret_cast<decltype(originals.unwind_backtrace)>(found);
+  __atomic_store_n(&originals.unwind_backtrace, function, __ATOMIC_RELEASE);
+  ::dlerror();  // what was not found is not the program's error
+}
+
+}  // namespace
+
+void find_loaded_originals() {
+  find_those(nullptr);
+}
+
+void find_all_originals() {
+  find_those(::dlopen(libgcc_name, RTLD_LAZY | RTLD_LOCAL));
+}
+
+bool is_libgccs() {
+  return __atomic_load_n(&libgccs, __ATOMIC_RELAXED);
+}
+
+}  // namespace sframe_gen::backtrace

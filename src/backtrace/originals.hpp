@@ -1,0 +1,53 @@
+#pragma once
+
+#include <unwind.h>
+
+namespace sframe_gen::backtrace {
+
+/// What _Unwind_Find_FDE() says of a function (struct dwarf_eh_bases of libgcc's unwind-dw2-fde.h).
+struct FunctionBases {
+  void *text, *data, *function;
+};
+
+/// What the program would have called without this library. Null: not found yet.
+struct Originals {
+  // The entries in assembly jump to these two.
+  int (*backtrace)(void**, int);
+  _Unwind_Reason_Code (*unwind_backtrace)(_Unwind_Trace_Fn, void*);
+
+  decltype(&::_Unwind_GetIP) get_ip;
+  decltype(&::_Unwind_GetIPInfo) get_ip_info;
+  decltype(&::_Unwind_GetCFA) get_cfa;
+  decltype(&::_Unwind_GetGR) get_gr;
+  decltype(&::_Unwind_GetRegionStart) get_region_start;
+  decltype(&::_Unwind_GetLanguageSpecificData) get_language_specific_data;
+  decltype(&::_Unwind_GetDataRelBase) get_data_rel_base;
+  decltype(&::_Unwind_GetTextRelBase) get_text_rel_base;
+  const void* (*find_fde)(void*, FunctionBases*);
+};
+
+/// Finds those that are loaded, for walks that may not: dlsym() takes locks, and much stack.
+void find_loaded_originals();
+
+/// Finds those that are not found yet, and loads libgcc's library for them, as backtrace() of glibc does.
+void find_all_originals();
+
+/// Whether the original _Unwind_Backtrace() is libgcc's. Others, such as libunwind's, give other frames at the end.
+bool is_libgccs();
+
+}  // namespace sframe_gen::backtrace
+
+extern "C" [[gnu::visibility("hidden")]] sframe_gen::backtrace::Originals sframe_backtrace_originals;
+
+namespace sframe_gen::backtrace {
+
+/// Returns one of them, such as original<&Originals::get_ip>().
+template <auto member>
+auto original() {
+  if (auto* const found = __atomic_load_n(&(sframe_backtrace_originals.*member), __ATOMIC_RELAXED)) [[likely]]
+    return found;
+  find_all_originals();
+  return __atomic_load_n(&(sframe_backtrace_originals.*member), __ATOMIC_RELAXED);
+}
+
+}  // namespace sframe_gen::backtrace

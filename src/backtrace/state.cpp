@@ -1,0 +1,93 @@
+#include "backtrace/state.hpp"
+
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "backtrace/originals.hpp"
+#include "sframe_gen/unwind.h"
+
+namespace sframe_gen::backtrace {
+
+constinit bool is_prepared = false;
+constinit bool is_verbose = false;
+
+namespace {
+
+std::uint64_t walks, frames;
+std::uint64_t originals_by_reason[reasons];
+struct stat error_output;  ///< as it was at the start: later the number may be another file's
+
+const char* text_of(int why) {
+  switch (why) {
+    case not_prepared:
+      return "nothing was prepared";
+    case first_call:
+      return "the first call";
+    case other_unwinder:
+      return "an unwinder that is not libgcc's";
+    default:
+      return sframe_unwind_stop_text(why);
+  }
+}
+
+void write_line(const char* line, int length) {
+  if (length > 0 && ::write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) return;
+}
+
+/// Returns the variable's value, or null. A set-user-ID program has none: who starts it decides nothing.
+const char* find_wish(char** environment) {
+  constexpr char name[] = "SFRAME_BACKTRACE=";
+  if (::getauxval(AT_SECURE) != 0) return nullptr;
+  for (char** each = environment; *each != nullptr; ++each) {
+    if (std::strncmp(*each, name, sizeof name - 1) == 0) return *each + sizeof name - 1;
+  }
+  return nullptr;
+}
+
+/// Before main. A program that walks before any constructor has no environment yet that getenv() would find: the
+/// original has the dynamic loader load a library, which glibc 2.36 is not prepared for then.
+[[gnu::constructor]] void prepare(int, char**, char** environment) {
+  const char* const wish = find_wish(environment);
+  if (wish != nullptr && std::strcmp(wish, "0") == 0) return;
+  is_verbose = wish != nullptr && std::strcmp(wish, "verbose") == 0 && ::fstat(STDERR_FILENO, &error_output) == 0;
+  find_loaded_originals();
+  constexpr unsigned flags = SFRAME_UNWIND_NO_PAGES | SFRAME_UNWIND_ONLY_PREPARED | SFRAME_UNWIND_KEEP_LISTS;
+  const bool prepared = sframe_unwind_backtrace_prepare_with(nullptr, nullptr, flags) == 0;
+  __atomic_store_n(&is_prepared, prepared, __ATOMIC_RELEASE);
+}
+
+[[gnu::destructor]] void report() {
+  struct stat now {};
+  if (!is_verbose || ::fstat(STDERR_FILENO, &now) != 0) return;
+  if (now.st_dev != error_output.st_dev || now.st_ino != error_output.st_ino) return;
+  std::uint64_t others = 0;
+  for (const std::uint64_t count : originals_by_reason) others += count;
+  char line[160];
+  write_line(line, std::snprintf(line, sizeof line,
+                                 "libsframe-backtrace[%d]: %lu walks by rows, %lu frames; %lu by the original\n",
+                                 static_cast<int>(::getpid()), walks, frames, others));
+  for (int why = 0; why != reasons; ++why) {
+    if (originals_by_reason[why] == 0) continue;
+    write_line(line, std::snprintf(line, sizeof line, "libsframe-backtrace[%d]: %lu by the original: %s\n",
+                                   static_cast<int>(::getpid()), originals_by_reason[why], text_of(why)));
+  }
+}
+
+}  // namespace
+
+void count_walk(int walked) {
+  if (!is_verbose) [[likely]]
+    return;
+  __atomic_fetch_add(&walks, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&frames, static_cast<std::uint64_t>(walked), __ATOMIC_RELAXED);
+}
+
+void count_original(int why) {
+  if (is_verbose) __atomic_fetch_add(&originals_by_reason[why], 1, __ATOMIC_RELAXED);
+}
+
+}  // namespace sframe_gen::backtrace

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+/// What the constructor has decided, and what is counted for SFRAME_BACKTRACE=verbose.
+namespace sframe_gen::backtrace {
+
+/// Why the original has answered: a stop of sframe_gen/unwind.h, or one of these.
+enum : int {
+  not_prepared = 16,  ///< before the constructor, without memory, or turned off
+  first_call,         ///< backtrace() of glibc loads a library then, and programs call it early to have that done
+  other_unwinder,     ///< the original _Unwind_Backtrace() is not libgcc's
+  reasons
+};
+
+extern bool is_prepared;  ///< walks by rows may begin
+extern bool is_verbose;
+
+/// Count what is asked for by SFRAME_BACKTRACE=verbose.
+void count_walk(int frames);
+void count_original(int why);
+
+}  // namespace sframe_gen::backtrace
