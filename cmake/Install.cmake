@@ -18,6 +18,15 @@ install(FILES completions/sframe-trace.bash DESTINATION share/bash-completion/co
         COMPONENT program)
 install(FILES completions/_sframe-gen completions/_sframe-trace DESTINATION ${SFRAME_GEN_ZSH_COMPLETIONS} COMPONENT program)
 install(FILES completions/sframe-gen.fish completions/sframe-trace.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
+if(TARGET sframe-backtrace)
+  # No program links to the library, so its name without a version would be of no use.
+  install(TARGETS sframe_backtrace LIBRARY COMPONENT program NAMELINK_SKIP)
+  install(TARGETS sframe-backtrace RUNTIME COMPONENT program)
+  install(FILES docs/sframe-backtrace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+  install(FILES completions/sframe-backtrace.bash DESTINATION share/bash-completion/completions RENAME sframe-backtrace COMPONENT program)
+  install(FILES completions/_sframe-backtrace DESTINATION ${SFRAME_GEN_ZSH_COMPLETIONS} COMPONENT program)
+  install(FILES completions/sframe-backtrace.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
+endif()
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   # Debian wants the license under this name.
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)

@@ -10,8 +10,8 @@ namespace {
 
 struct WalkingOn {
   const OwnContext& from;
-  _Unwind_Trace_Fn callback;
-  void* argument;
+  _Unwind_Trace_Fn callback = nullptr;
+  void* argument = nullptr;
   std::uint32_t number = 0;
   bool has_begun = false;  ///< the caller of the _Unwind_Backtrace() that is being answered was met
 };

@@ -18,16 +18,16 @@ constinit bool is_verbose = false;
 namespace {
 
 std::uint64_t walks, frames;
-std::uint64_t originals_by_reason[reasons];
+std::uint64_t originals_by_reason[Reasons];
 struct stat error_output;  ///< as it was at the start: later the number may be another file's
 
 const char* text_of(int why) {
   switch (why) {
-    case not_prepared:
+    case NotPrepared:
       return "nothing was prepared";
-    case first_call:
+    case FirstCall:
       return "the first call";
-    case other_unwinder:
+    case OtherUnwinder:
       return "an unwinder that is not libgcc's";
     default:
       return sframe_unwind_stop_text(why);
@@ -70,7 +70,7 @@ const char* find_wish(char** environment) {
   write_line(line, std::snprintf(line, sizeof line,
                                  "libsframe-backtrace[%d]: %lu walks by rows, %lu frames; %lu by the original\n",
                                  static_cast<int>(::getpid()), walks, frames, others));
-  for (int why = 0; why != reasons; ++why) {
+  for (int why = 0; why != Reasons; ++why) {
     if (originals_by_reason[why] == 0) continue;
     write_line(line, std::snprintf(line, sizeof line, "libsframe-backtrace[%d]: %lu by the original: %s\n",
                                    static_cast<int>(::getpid()), originals_by_reason[why], text_of(why)));

@@ -7,10 +7,10 @@ namespace sframe_gen::backtrace {
 
 /// Why the original has answered: a stop of sframe_gen/unwind.h, or one of these.
 enum : int {
-  not_prepared = 16,  ///< before the constructor, without memory, or turned off
-  first_call,         ///< backtrace() of glibc loads a library then, and programs call it early to have that done
-  other_unwinder,     ///< the original _Unwind_Backtrace() is not libgcc's
-  reasons
+  NotPrepared = 16,  ///< before the constructor, without memory, or turned off
+  FirstCall,         ///< backtrace() of glibc loads a library then, and programs call it early to have that done
+  OtherUnwinder,     ///< the original _Unwind_Backtrace() is not libgcc's
+  Reasons
 };
 
 extern bool is_prepared;  ///< walks by rows may begin

@@ -172,11 +172,11 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_walk(vo
                                                                               std::uint64_t pc, std::uint64_t fp) {
   if (!__atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE)) {
     if (sframe_backtrace_originals.backtrace == nullptr) find_loaded_originals();
-    return leave_to_original(not_prepared);
+    return leave_to_original(NotPrepared);
   }
   if (!__atomic_load_n(&was_called, __ATOMIC_RELAXED)) [[unlikely]] {
     __atomic_store_n(&was_called, true, __ATOMIC_RELAXED);
-    return leave_to_original(first_call);
+    return leave_to_original(FirstCall);
   }
   sframe_unwind_registers registers;
   set(registers, sp, pc, fp);
@@ -191,8 +191,8 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unwind(
                                                                                 void* argument, std::uint64_t sp,
                                                                                 std::uint64_t pc, std::uint64_t fp) {
   if (original<&Originals::unwind_backtrace>() == nullptr) return _URC_END_OF_STACK;
-  if (!__atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE)) return leave_to_original(not_prepared);
-  if (!is_libgccs()) return leave_to_original(other_unwinder);
+  if (!__atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE)) return leave_to_original(NotPrepared);
+  if (!is_libgccs()) return leave_to_original(OtherUnwinder);
   sframe_unwind_registers registers;
   set(registers, sp, pc, fp);
   Callbacks callbacks(callback, argument, registers);

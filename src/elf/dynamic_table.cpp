@@ -40,19 +40,23 @@ std::vector<std::int64_t> tags_of_type(std::uint32_t section_type) {
   return tags;
 }
 
-std::string soname_of(const Image& image, const std::vector<DynamicEntry>& entries) {
-  const auto name = find_dynamic(entries, DT_SONAME);
+std::string dynamic_string(const Image& image, const std::vector<DynamicEntry>& entries, std::uint64_t offset) {
   const auto table = find_dynamic(entries, DT_STRTAB);
-  if (!name || !table) return {};
+  if (!table) return {};
   for (const Section& section : image.sections()) {
     if (section.header.sh_type != SHT_STRTAB || section.header.sh_addr != *table) continue;
     const auto strings = image.bytes_of(section);
-    if (*name >= strings.size()) return {};
-    const auto begin = strings.begin() + static_cast<std::ptrdiff_t>(*name);
+    if (offset >= strings.size()) return {};
+    const auto begin = strings.begin() + static_cast<std::ptrdiff_t>(offset);
     const auto end = std::find(begin, strings.end(), std::byte{0});
     return {reinterpret_cast<const char*>(&*begin), static_cast<std::size_t>(end - begin)};
   }
   return {};
+}
+
+std::string soname_of(const Image& image, const std::vector<DynamicEntry>& entries) {
+  const auto name = find_dynamic(entries, DT_SONAME);
+  return name ? dynamic_string(image, entries, *name) : std::string();
 }
 
 }  // namespace sframe_gen::elf

@@ -51,6 +51,9 @@ std::vector<std::int64_t> tags_of_type(std::uint32_t section_type);
 /// independent of its position.
 bool is_program(const Image& image);
 
+/// The text at an offset of the string table that DT_STRTAB names; empty where that has none.
+std::string dynamic_string(const Image& image, const std::vector<DynamicEntry>& entries, std::uint64_t offset);
+
 /// DT_SONAME's text; empty where there is none or it lies outside the string table.
 std::string soname_of(const Image& image, const std::vector<DynamicEntry>& entries);
 
