@@ -210,7 +210,8 @@ typedef struct sframe_unwind_frame {
 void sframe_unwind_backtrace_here(sframe_unwind_registers *registers);
 /* Fills `buffer` or `frames` from the frame in `registers` outwards, its own PC first, and returns how many. `stop` is why
    the walk ended: SFRAME_UNWIND_STEPPED if there was no more room. `registers` become those of the last frame, with which
-   another call goes on; it stores that frame again. The frame must be one of this thread that has not returned. */
+   another call goes on; it stores that frame again. The frame must be one of this thread that has not returned. A walk also
+   pauses, with SFRAME_UNWIND_STEPPED, after a caller that a signal has interrupted: its PC may be anywhere. */
 int sframe_unwind_backtrace_from(void **buffer, int size, sframe_unwind_registers *registers, int *stop);
 int sframe_unwind_backtrace_frames(sframe_unwind_frame *frames, int size, sframe_unwind_registers *registers, int *stop);
 

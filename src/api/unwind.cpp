@@ -64,7 +64,8 @@ sframe_unwind_backtrace_here:
         hint    #34     // bti c
         mov     x1, sp
         mov     w2, #0xa0000000
-        stp     w2, wzr, [x0, #264]     // known, pc_is_exact
+        str     w2, [x0, #264]          // known, pc_is_exact
+        str     wzr, [x0, #268]
         str     x30, [x0]               // pc
         str     x29, [x0, #8 + 29 * 8]  // values[29], [31]
         str     x1, [x0, #8 + 31 * 8]

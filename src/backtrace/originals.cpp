@@ -61,6 +61,12 @@ void find_all_originals() {
   find_those(::dlopen(libgcc_name, RTLD_LAZY | RTLD_LOCAL));
 }
 
+bool is_described(std::uint64_t pc) {
+  FunctionBases bases{};
+  auto* const find = __atomic_load_n(&sframe_backtrace_originals.find_fde, __ATOMIC_RELAXED);
+  return find != nullptr && find(reinterpret_cast<void*>(pc), &bases) != nullptr;  // NOLINT(performance-no-int-to-ptr)
+}
+
 bool is_libgccs() {
   return __atomic_load_n(&libgccs, __ATOMIC_RELAXED);
 }

@@ -2,6 +2,8 @@
 
 #include <unwind.h>
 
+#include <cstdint>
+
 namespace sframe_gen::backtrace {
 
 /// What _Unwind_Find_FDE() says of a function (struct dwarf_eh_bases of libgcc's unwind-dw2-fde.h).
@@ -34,6 +36,9 @@ void find_all_originals();
 
 /// Whether the original _Unwind_Backtrace() is libgcc's. Others, such as libunwind's, give other frames at the end.
 bool is_libgccs();
+
+/// Whether a table of the original describes the instruction at `pc`. False if the original is not loaded.
+bool is_described(std::uint64_t pc);
 
 }  // namespace sframe_gen::backtrace
 

@@ -27,6 +27,8 @@ const char* text_of(int why) {
       return "nothing was prepared";
     case FirstCall:
       return "the first call";
+    case RowsOnly:
+      return "interrupted code without call frame information";
     case OtherUnwinder:
       return "an unwinder that is not libgcc's";
     default:

@@ -9,6 +9,7 @@ namespace sframe_gen::backtrace {
 enum : int {
   NotPrepared = 16,  ///< before the constructor, without memory, or turned off
   FirstCall,         ///< backtrace() of glibc loads a library then, and programs call it early to have that done
+  RowsOnly,          ///< a signal has interrupted code that rows describe, and no table of the original does
   OtherUnwinder,     ///< the original _Unwind_Backtrace() is not libgcc's
   Reasons
 };

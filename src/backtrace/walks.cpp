@@ -98,8 +98,10 @@ constexpr int piece = 16;
 
 #if defined(__x86_64__)
 constexpr std::uint32_t stack_pointer = 7, frame_pointer = 6;
+constexpr bool cfa_is_elsewhere = false;
 #elif defined(__aarch64__)
 constexpr std::uint32_t stack_pointer = 31, frame_pointer = 29;
+constexpr bool cfa_is_elsewhere = true;
 #endif
 
 bool was_called;  ///< backtrace()
@@ -118,8 +120,16 @@ void set(sframe_unwind_registers& registers, std::uint64_t sp, std::uint64_t pc,
   registers.known = 1U << stack_pointer | 1U << frame_pointer;
 }
 
-bool is_whole(int stop) {
-  return stop == SFRAME_UNWIND_STEPPED || stop == SFRAME_UNWIND_OUTERMOST;
+/// Whether the original would have the frame's caller, too. Rows also describe code that no table of the original does,
+/// such as call stubs, which only a signal interrupts: walks pause there.
+bool is_also_originals(const sframe_unwind_registers& registers) {
+  return registers.pc_is_exact == 0 || is_described(registers.pc);
+}
+
+/// Returns why the original has to answer; 0: it has not.
+int why_original(int stop, const sframe_unwind_registers& registers) {
+  if (stop != SFRAME_UNWIND_STEPPED && stop != SFRAME_UNWIND_OUTERMOST) return stop;
+  return is_also_originals(registers) ? 0 : RowsOnly;
 }
 
 /// Calls a callback with frames.
@@ -134,7 +144,9 @@ class Callbacks {
   /// False: the callback wants no more.
   bool call(const sframe_unwind_frame& frame) {
     context_.pc = frame.pc;
-    context_.sp = frame.sp;
+    // There, libgcc takes the kernel's structure for the CFA of interrupted code, whose SP is one of its registers.
+    const bool is_elsewhere = cfa_is_elsewhere && frame.pc_is_exact != 0;
+    context_.sp = is_elsewhere ? 0 : frame.sp;
     context_.is_exact = frame.pc_is_exact != 0;
     return call();
   }
@@ -181,8 +193,13 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_walk(vo
   sframe_unwind_registers registers;
   set(registers, sp, pc, fp);
   int stop = 0;
-  const int count = sframe_unwind_backtrace_from(buffer, size, &registers, &stop);
-  if (!is_whole(stop)) return leave_to_original(stop);
+  int count = sframe_unwind_backtrace_from(buffer, size, &registers, &stop);
+  for (;;) {
+    if (const int why = why_original(stop, registers)) return leave_to_original(why);
+    if (stop == SFRAME_UNWIND_OUTERMOST || count >= size) break;
+    // The last frame comes again.
+    count += sframe_unwind_backtrace_from(buffer + count - 1, size - count + 1, &registers, &stop) - 1;
+  }
   count_walk(count);
   return count;
 }
@@ -200,8 +217,8 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unwind(
   int stop = 0;
   for (int first = 0;; first = 1) {  // a later piece begins with the last frame of the one before
     const int count = sframe_unwind_backtrace_frames(frames, piece, &registers, &stop);
-    if (!is_whole(stop)) {
-      count_original(stop);
+    if (const int why = why_original(stop, registers)) {
+      count_original(why);
       return callbacks.calls() == 0 ? by_original : callbacks.go_on_by_original();
     }
     for (int i = first; i < count; ++i) {

@@ -33,9 +33,10 @@
 namespace sframe_gen::unwind {
 namespace {
 
-/// Fills `frames` from the frame in `registers` outwards. `known`: a part of the stack that can be read.
+/// Fills `frames` from the frame in `registers` outwards. `known`: a part of the stack that can be read. `pauses`: it
+/// also ends after a caller that was interrupted.
 template <typename Frame>
-int walk_this_thread(Registers& registers, Range known, Frame* frames, int size, Stop& stop);
+int walk_this_thread(Registers& registers, Range known, Frame* frames, int size, Stop& stop, bool pauses = false);
 
 /// Reads the registers of what a signal has interrupted.
 void read_ucontext(const void* ucontext, Registers& registers);
@@ -149,14 +150,14 @@ class LoadedRows {
 };
 
 template <typename Frame>
-int walk_this_thread(Registers& registers, Range known, Frame* frames, int size, Stop& stop) {
+int walk_this_thread(Registers& registers, Range known, Frame* frames, int size, Stop& stop, bool pauses) {
   if (size <= 0) return 0;
   unsigned turn = 0;
   const LoadedModules& loaded = enter_modules(turn);
   LoadedRows rows(loaded);
   StackMemory memory(known, loaded.main_stack);
   const std::size_t count =
-      Walk(rows, memory, registers, std::span<Frame>(frames, static_cast<std::size_t>(size))).run(stop);
+      Walk(rows, memory, registers, std::span<Frame>(frames, static_cast<std::size_t>(size))).run(stop, pauses);
   leave_modules(turn);
   return static_cast<int>(count);
 }
@@ -232,9 +233,9 @@ int sframe_gen::unwind::walk_interrupted(void** buffer, int size, const void* uc
 }
 
 int sframe_gen::unwind::walk_from(void** buffer, int size, Registers& registers, Stop& stop) {
-  return walk_this_thread(registers, known_stack_below(registers, this_frame()), buffer, size, stop);
+  return walk_this_thread(registers, known_stack_below(registers, this_frame()), buffer, size, stop, true);
 }
 
 int sframe_gen::unwind::walk_from(sframe_unwind_frame* frames, int size, Registers& registers, Stop& stop) {
-  return walk_this_thread(registers, known_stack_below(registers, this_frame()), frames, size, stop);
+  return walk_this_thread(registers, known_stack_below(registers, this_frame()), frames, size, stop, true);
 }

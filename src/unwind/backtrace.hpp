@@ -15,7 +15,8 @@ namespace sframe_gen::unwind {
 /// Returns the PCs in `buffer`, from what a signal has interrupted outwards. `ucontext`: what its handler got.
 int walk_interrupted(void** buffer, int size, const void* ucontext, Stop& stop);
 
-/// Return the PCs or the frames from the one in `registers` outwards; these become the last frame's.
+/// Return the PCs or the frames from the one in `registers` outwards; these become the last frame's. The walk pauses
+/// after a caller that was interrupted: `stop` is Stepped.
 int walk_from(void** buffer, int size, Registers& registers, Stop& stop);
 int walk_from(sframe_unwind_frame* frames, int size, Registers& registers, Stop& stop);
 

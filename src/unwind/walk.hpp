@@ -133,8 +133,9 @@ class Walk {
   Walk(Rows& rows, Memory& memory, Registers& registers, std::span<Pc> pcs)
       : rows_(rows), memory_(memory), registers_(registers), pcs_(pcs) {}
 
-  /// Returns the number of frames whose PCs are in `pcs`. `stop` is Stepped if there is no room for more.
-  std::size_t run(Stop& stop) {
+  /// Returns the number of frames whose PCs are in `pcs`. `stop` is Stepped if there is no room for more. `pauses`: it
+  /// is also Stepped after a caller that was interrupted.
+  std::size_t run(Stop& stop, bool pauses = false) {
     stop = Stop::Stepped;
     if (!pcs_.empty()) add();
     while (count_ < pcs_.size()) {
@@ -143,6 +144,7 @@ class Walk {
       stop = step();
       if (stop != Stop::Stepped) break;
       add();
+      if (pauses && registers_.pc_is_exact != 0) break;
     }
     return count_;
   }

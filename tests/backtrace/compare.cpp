@@ -53,21 +53,26 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
   return walk.count == walk.most ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-bool same(const Walk& one, const Walk& other) {
-  if (one.count != other.count || one.result != other.result) return false;
+bool same(const char* what, const Walk& one, const Walk& other) {
+  if (one.count != other.count || one.result != other.result) {
+    std::printf("%s: %d and %d frames, results %d and %d\n", what, one.count, other.count, one.result, other.result);
+    return false;
+  }
   // The first PCs are those of the two calls.
   for (int i = 1; i < one.count; ++i) {
     const Frame &a = one.frames[i], &b = other.frames[i];
     const bool here = a.ip == b.ip && a.cfa == b.cfa && a.is_before == b.is_before && a.region == b.region &&
                       a.language_data == b.language_data && a.data_base == b.data_base && a.text_base == b.text_base &&
                       a.saved[0] == b.saved[0] && a.saved[1] == b.saved[1];
-    if (!here) return false;
+    if (!here) {
+      for (const Frame* const each : {&a, &b})
+        std::printf("%s, frame %d: %lx, CFA %lx, %d, function %lx, data %lx, bases %lx %lx, saved %lx %lx\n", what, i,
+                    each->ip, each->cfa, each->is_before, each->region, each->language_data, each->data_base,
+                    each->text_base, each->saved[0], each->saved[1]);
+      return false;
+    }
   }
   return true;
-}
-
-void print(const char* what, int count, int other_count) {
-  std::printf("%s: %d and %d frames\n", what, count, other_count);
 }
 
 void note(bool is_same, int frames) {
@@ -98,7 +103,7 @@ bool begin() {
   const int other_count = original_backtrace(theirs, most);
   bool is_same = count == other_count && count > 0;
   for (int i = 1; is_same && i < count; ++i) is_same = ours[i] == theirs[i];
-  if (!is_same) print("backtrace()", count, other_count);
+  if (!is_same) std::printf("backtrace(): %d and %d frames\n", count, other_count);
   note(is_same, count);
 }
 
@@ -108,9 +113,7 @@ bool begin() {
   ours.asks_all = theirs.asks_all = true;
   ours.result = ::_Unwind_Backtrace(add_frame, &ours);
   theirs.result = original_unwind(add_frame, &theirs);
-  const bool is_same = same(ours, theirs);
-  if (!is_same) print("what is asked of frames", ours.count, theirs.count);
-  note(is_same, ours.count);
+  note(same("all of a frame", ours, theirs), ours.count);
 }
 
 [[gnu::noinline]] void all() {
@@ -118,9 +121,7 @@ bool begin() {
   Walk ours, theirs;
   ours.result = ::_Unwind_Backtrace(add_frame, &ours);
   theirs.result = original_unwind(add_frame, &theirs);
-  const bool is_same = same(ours, theirs);
-  if (!is_same) print("_Unwind_Backtrace()", ours.count, theirs.count);
-  note(is_same, ours.count);
+  note(same("_Unwind_Backtrace()", ours, theirs), ours.count);
 }
 
 }  // namespace compare

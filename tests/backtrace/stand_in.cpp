@@ -102,7 +102,12 @@ void on_signal(int) {
 
 /// On a stack of the size that most programs have for it.
 void walk_on_small_stack() {
-  alignas(16) static thread_local char bytes[8192];
+#if defined(__aarch64__)
+  constexpr std::size_t size = 16384;  // a signal's frame has 4,688 bytes there
+#else
+  constexpr std::size_t size = 8192;
+#endif
+  alignas(16) static thread_local char bytes[size];
   stack_t stack{};
   stack.ss_sp = bytes;
   stack.ss_size = sizeof bytes;

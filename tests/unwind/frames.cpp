@@ -44,9 +44,12 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
 /// All frames, by as many calls as it takes with room for `piece` new ones. Returns the last stop.
 int walk_in_pieces(sframe_unwind_registers registers, int piece, Frames& frames) {
   int stop = 0;
+  bool was_paused = false;
   frames.count = sframe_unwind_backtrace_frames(frames.at, piece, &registers, &stop);
   while (stop == SFRAME_UNWIND_STEPPED && frames.count + piece <= most) {
-    // The last frame comes again.
+    // The last frame comes again. A piece has room left where a signal has interrupted a frame.
+    if (frames.count % piece != 0) expect(registers.pc_is_exact == 1 || was_paused, "a pause");
+    was_paused = was_paused || registers.pc_is_exact == 1;
     const int count = sframe_unwind_backtrace_frames(frames.at + frames.count - 1, piece + 1, &registers, &stop);
     frames.count += count - 1;
   }
@@ -74,7 +77,9 @@ void compare(const char* what) {
 
   sframe_unwind_registers last = registers;
   int stop = -1;
-  const int count = sframe_unwind_backtrace_from(pcs, most, &last, &stop);
+  int count = sframe_unwind_backtrace_from(pcs, most, &last, &stop);
+  if (stop == SFRAME_UNWIND_STEPPED && last.pc_is_exact != 0)  // there is one such frame
+    count += sframe_unwind_backtrace_from(pcs + count - 1, most - count + 1, &last, &stop) - 1;
   bool same = count == ours.count && stop == SFRAME_UNWIND_OUTERMOST;
   for (int i = 0; i < count; ++i) same &= pcs[i] == reinterpret_cast<void*>(ours.at[i].pc);
   expect(same && last.pc == ours.at[count - 1].pc, what);
