@@ -4,6 +4,7 @@
 #include "backtrace/own_context.hpp"
 
 #include "backtrace/originals.hpp"
+#include "backtrace/outermost_frame.hpp"
 
 namespace sframe_gen::backtrace {
 namespace {
@@ -86,7 +87,10 @@ _Unwind_Ptr _Unwind_GetIPInfo(_Unwind_Context* context, int* is_before_instructi
 
 _Unwind_Word _Unwind_GetCFA(_Unwind_Context* context) {
   if (!is_own(context)) return original<&Originals::get_cfa>()(context);
-  if (own(context).sp != 0) return own(context).sp;
+  const OwnContext& frame = own(context);
+  if (frame.sp != 0) return frame.sp;
+  const bool is_usual = frame.pc == 0 && frame.last_pc != 0;
+  if (const auto cfa = is_usual ? cfa_of_outermost(frame.last_pc, frame.last_sp) : 0) return cfa;
   return ask_original(own(context), [](_Unwind_Context* its, int) { return original<&Originals::get_cfa>()(its); });
 }
 

@@ -19,6 +19,7 @@ struct OwnContext {
   std::uint64_t sp = 0;  ///< which is the CFA of the frame that it has called; 0: rows do not say
   bool is_exact = false;
   std::uint32_t number = 0;                  ///< of the frame, from the caller of _Unwind_Backtrace(), which is 0
+  std::uint64_t last_pc = 0, last_sp = 0;    ///< of the outermost frame, if `pc` is 0
   std::uint64_t first_pc = 0, first_sp = 0;  ///< of that caller
 };
 

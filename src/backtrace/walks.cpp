@@ -153,6 +153,8 @@ class Callbacks {
 
   /// After the outermost frame libgcc has one more, with PC 0.
   bool call_at_end() {
+    context_.last_pc = context_.is_exact ? 0 : context_.pc;
+    context_.last_sp = context_.sp;
     context_.pc = 0;
     context_.sp = 0;
     context_.is_exact = false;
