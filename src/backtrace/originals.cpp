@@ -30,25 +30,28 @@ bool is_in_libgcc(void* function) {
   return std::strcmp(slash != nullptr ? slash + 1 : info.dli_fname, libgcc_name) == 0;
 }
 
+/// Without libgcc's library, only the first two are looked for: dlsym() allocates memory for what it does not find.
 void find_those(void* library) {
   Originals& originals = sframe_backtrace_originals;
   find(originals.backtrace, "backtrace", nullptr);
-  find(originals.get_ip, "_Unwind_GetIP", library);
-  find(originals.get_ip_info, "_Unwind_GetIPInfo", library);
-  find(originals.get_cfa, "_Unwind_GetCFA", library);
-  find(originals.get_gr, "_Unwind_GetGR", library);
-  find(originals.get_region_start, "_Unwind_GetRegionStart", library);
-  find(originals.get_language_specific_data, "_Unwind_GetLanguageSpecificData", library);
-  find(originals.get_data_rel_base, "_Unwind_GetDataRelBase", library);
-  find(originals.get_text_rel_base, "_Unwind_GetTextRelBase", library);
-  find(originals.find_fde, "_Unwind_Find_FDE", library);
-  // The last: who sees it has the others.
-  void* found = ::dlsym(RTLD_NEXT, "_Unwind_Backtrace");
-  if (found == nullptr && library != nullptr) found = ::dlsym(library, "_Unwind_Backtrace");
-  __atomic_store_n(&libgccs, is_in_libgcc(found), __ATOMIC_RELAXED);
-  auto* const function = reinterpret_cast<decltype(originals.unwind_backtrace)>(found);
-  __atomic_store_n(&originals.unwind_backtrace, function, __ATOMIC_RELEASE);
-  ::dlerror();  // what was not found is not the program's error
+  decltype(originals.unwind_backtrace) unwind_backtrace = nullptr;
+  find(unwind_backtrace, "_Unwind_Backtrace", library);
+  if (unwind_backtrace != nullptr) {
+    find(originals.get_ip, "_Unwind_GetIP", library);
+    find(originals.get_ip_info, "_Unwind_GetIPInfo", library);
+    find(originals.get_cfa, "_Unwind_GetCFA", library);
+    find(originals.get_gr, "_Unwind_GetGR", library);
+    find(originals.get_region_start, "_Unwind_GetRegionStart", library);
+    find(originals.get_language_specific_data, "_Unwind_GetLanguageSpecificData", library);
+    find(originals.get_data_rel_base, "_Unwind_GetDataRelBase", library);
+    find(originals.get_text_rel_base, "_Unwind_GetTextRelBase", library);
+    find(originals.find_fde, "_Unwind_Find_FDE", library);
+    __atomic_store_n(&libgccs, is_in_libgcc(reinterpret_cast<void*>(unwind_backtrace)), __ATOMIC_RELAXED);
+    // The last: who sees it has the others.
+    __atomic_store_n(&originals.unwind_backtrace, unwind_backtrace, __ATOMIC_RELEASE);
+  } else {
+    ::dlerror();  // it is not the program's error
+  }
 }
 
 }  // namespace
@@ -58,7 +61,9 @@ void find_loaded_originals() {
 }
 
 void find_all_originals() {
-  find_those(::dlopen(libgcc_name, RTLD_LAZY | RTLD_LOCAL));
+  find_those(nullptr);
+  // Not if it need not be: an allocator's first call, which has its lock, may have led here (jemalloc's).
+  if (sframe_backtrace_originals.unwind_backtrace == nullptr) find_those(::dlopen(libgcc_name, RTLD_LAZY | RTLD_LOCAL));
 }
 
 bool is_described(std::uint64_t pc) {

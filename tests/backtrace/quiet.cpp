@@ -22,7 +22,8 @@ extern "C" void* __libc_malloc(std::size_t size);  // NOLINT(bugprone-reserved-i
 
 namespace {
 
-unsigned long calls;
+unsigned long calls, calls_within;
+bool is_first;
 
 #if defined(__x86_64__)
 constexpr char first_version[] = "GLIBC_2.2.5";
@@ -39,8 +40,15 @@ Function* next(const char* name, const char* version) {
 
 // They stand before the C library's.
 extern "C" {
+// An allocator may walk within its first call, as jemalloc does to have libgcc ready, and holds its lock then.
 void* malloc(std::size_t size) {
   ++calls;
+  calls_within += is_first ? 1 : 0;
+  if (calls == 1) {
+    is_first = true;
+    _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_NO_REASON; }, nullptr);
+    is_first = false;
+  }
   return __libc_malloc(size);
 }
 int dl_iterate_phdr(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data) {
@@ -58,6 +66,13 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 }
 
 namespace {
+
+/// Before the library is prepared.
+void allocate_early(int, char**, char**) {
+  void* const allocated = malloc(1);
+  asm volatile("" : : "r"(allocated));
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const early)(int, char**, char**) = allocate_early;
 
 bool good = true;
 
@@ -193,6 +208,7 @@ void use_little_stack() {
 }  // namespace
 
 int main() {
+  expect(calls > 0 && calls_within == 0, "an allocator's first call");
   void* pc[1];
   ::backtrace(pc, 1);  // the first call is the original's
   call_nothing();
