@@ -11,7 +11,7 @@ namespace {
 
 constexpr char libgcc_name[] = "libgcc_s.so.1";
 
-bool libgccs;  ///< of is_libgccs()
+bool glibcs, libgccs;  ///< of is_glibcs() and is_libgccs()
 
 /// Looks for a function in what was loaded after this library, and in `library`, if that is not null.
 template <typename Function>
@@ -22,18 +22,20 @@ void find(Function*& place, const char* name, void* library) {
   __atomic_store_n(&place, reinterpret_cast<Function*>(found), __ATOMIC_RELAXED);
 }
 
-/// Whether a function is in libgcc's library.
-bool is_in_libgcc(void* function) {
+/// Whether a function is in the library of this name.
+template <typename Function>
+bool is_in(Function* function, const char* library) {
   Dl_info info{};
-  if (function == nullptr || ::dladdr(function, &info) == 0 || info.dli_fname == nullptr) return false;
+  if (::dladdr(reinterpret_cast<void*>(function), &info) == 0 || info.dli_fname == nullptr) return false;
   const char* const slash = std::strrchr(info.dli_fname, '/');
-  return std::strcmp(slash != nullptr ? slash + 1 : info.dli_fname, libgcc_name) == 0;
+  return std::strcmp(slash != nullptr ? slash + 1 : info.dli_fname, library) == 0;
 }
 
 /// Without libgcc's library, only the first two are looked for: dlsym() allocates memory for what it does not find.
 void find_those(void* library) {
   Originals& originals = sframe_backtrace_originals;
   find(originals.backtrace, "backtrace", nullptr);
+  __atomic_store_n(&glibcs, is_in(originals.backtrace, "libc.so.6"), __ATOMIC_RELAXED);
   decltype(originals.unwind_backtrace) unwind_backtrace = nullptr;
   find(unwind_backtrace, "_Unwind_Backtrace", library);
   if (unwind_backtrace != nullptr) {
@@ -46,7 +48,7 @@ void find_those(void* library) {
     find(originals.get_data_rel_base, "_Unwind_GetDataRelBase", library);
     find(originals.get_text_rel_base, "_Unwind_GetTextRelBase", library);
     find(originals.find_fde, "_Unwind_Find_FDE", library);
-    __atomic_store_n(&libgccs, is_in_libgcc(reinterpret_cast<void*>(unwind_backtrace)), __ATOMIC_RELAXED);
+    __atomic_store_n(&libgccs, is_in(unwind_backtrace, libgcc_name), __ATOMIC_RELAXED);
     // The last: who sees it has the others.
     __atomic_store_n(&originals.unwind_backtrace, unwind_backtrace, __ATOMIC_RELEASE);
   } else {
@@ -70,6 +72,10 @@ bool is_described(std::uint64_t pc) {
   FunctionBases bases{};
   auto* const find = __atomic_load_n(&sframe_backtrace_originals.find_fde, __ATOMIC_RELAXED);
   return find != nullptr && find(reinterpret_cast<void*>(pc), &bases) != nullptr;  // NOLINT(performance-no-int-to-ptr)
+}
+
+bool is_glibcs() {
+  return __atomic_load_n(&glibcs, __ATOMIC_RELAXED);
 }
 
 bool is_libgccs() {

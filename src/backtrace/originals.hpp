@@ -34,7 +34,9 @@ void find_loaded_originals();
 /// Finds those that are not found yet, and loads libgcc's library for them, as backtrace() of glibc does.
 void find_all_originals();
 
-/// Whether the original _Unwind_Backtrace() is libgcc's. Others, such as libunwind's, give other frames at the end.
+/// Whether the originals are glibc's backtrace() and libgcc's _Unwind_Backtrace(). Others give other frames: that of
+/// ThreadSanitizer one of its own, libunwind's none at the end.
+bool is_glibcs();
 bool is_libgccs();
 
 /// Whether a table of the original describes the instruction at `pc`. False if the original is not loaded.

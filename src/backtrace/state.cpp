@@ -29,8 +29,8 @@ const char* text_of(int why) {
       return "the first call";
     case RowsOnly:
       return "interrupted code without call frame information";
-    case OtherUnwinder:
-      return "an unwinder that is not libgcc's";
+    case OtherFunction:
+      return "the original is neither glibc's nor libgcc's";
     default:
       return sframe_unwind_stop_text(why);
   }

@@ -10,7 +10,7 @@ enum : int {
   NotPrepared = 16,  ///< before the constructor, without memory, or turned off
   FirstCall,         ///< backtrace() of glibc loads a library then, and programs call it early to have that done
   RowsOnly,          ///< a signal has interrupted code that rows describe, and no table of the original does
-  OtherUnwinder,     ///< the original _Unwind_Backtrace() is not libgcc's
+  OtherFunction,     ///< the original is another library's that stands in for glibc's or libgcc's
   Reasons
 };
 

@@ -192,6 +192,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_walk(vo
     __atomic_store_n(&was_called, true, __ATOMIC_RELAXED);
     return leave_to_original(FirstCall);
   }
+  if (!is_glibcs()) return leave_to_original(OtherFunction);
   sframe_unwind_registers registers;
   set(registers, sp, pc, fp);
   int stop = 0;
@@ -211,7 +212,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unwind(
                                                                                 std::uint64_t pc, std::uint64_t fp) {
   if (original<&Originals::unwind_backtrace>() == nullptr) return _URC_END_OF_STACK;
   if (!__atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE)) return leave_to_original(NotPrepared);
-  if (!is_libgccs()) return leave_to_original(OtherUnwinder);
+  if (!is_libgccs()) return leave_to_original(OtherFunction);
   sframe_unwind_registers registers;
   set(registers, sp, pc, fp);
   Callbacks callbacks(callback, argument, registers);

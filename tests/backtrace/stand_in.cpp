@@ -73,7 +73,26 @@ struct WalksAtEnd {
   throw_from(depth - 1);
 }
 
+/// libgcc itself reads at random addresses when it walks from the last instructions of its _Unwind_Resume(), which have
+/// left its frame: its call frame information does not say so. So no timer interrupts what unwinds.
+class WithoutTimer {
+ public:
+  WithoutTimer() {
+    sigset_t timer;
+    sigemptyset(&timer);
+    sigaddset(&timer, SIGPROF);
+    ::pthread_sigmask(SIG_BLOCK, &timer, &before_);
+  }
+  ~WithoutTimer() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutTimer(const WithoutTimer&) = delete;
+  WithoutTimer& operator=(const WithoutTimer&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 void walk_in_exceptions() {
+  const WithoutTimer without;
   try {
     throw_from(12);
   } catch (const std::exception&) {
@@ -178,6 +197,7 @@ void* wait_for_cancel(void*) {
 }
 
 void begin_and_end_threads() {
+  const WithoutTimer without;  // threads inherit it
   while (is_time_left()) {
     std::thread(compare::all).join();
     pthread_t thread;

@@ -76,7 +76,7 @@ std::filesystem::path find_command(const std::string& name) {
   const char* const path = std::getenv("PATH");
   std::istringstream directories(path != nullptr ? path : "/bin:/usr/bin");
   for (std::string directory; std::getline(directories, directory, ':');) {
-    const auto file = std::filesystem::path(directory.empty() ? "." : directory) / name;
+    auto file = std::filesystem::path(directory.empty() ? "." : directory) / name;
     if (can_be_run(file)) return file;
   }
   return {};
