@@ -16,13 +16,13 @@
 namespace sframe_gen {
 namespace {
 
-constexpr std::size_t size = 100'000;
+constexpr std::size_t file_size = 100'000;
 
 /// In processes of their own: a handler stays. AddressSanitizer's would report, and not end the process.
 class CutFilesTest : public testing::Test {
  protected:
   std::filesystem::path file(const std::string& name) const {
-    std::ofstream(folder_ / name, std::ios::binary) << std::string(size, 'x');
+    std::ofstream(folder_ / name, std::ios::binary) << std::string(file_size, 'x');
     return folder_ / name;
   }
   static bool is_all(const MappedFile& file, char letter) {
@@ -40,7 +40,7 @@ TEST_F(CutFilesTest, AFileIsAllZeros) {
     const MappedFile cut(path), other(file("other"));
     const bool was_whole = is_all(cut, 'x') && !was_cut(cut.bytes());
     std::filesystem::resize_file(path, 1);
-    end_if(was_whole && cut.bytes()[size - 1] == std::byte{0} && is_all(cut, 0) && was_cut(cut.bytes()) &&
+    end_if(was_whole && cut.bytes()[file_size - 1] == std::byte{0} && is_all(cut, 0) && was_cut(cut.bytes()) &&
            is_all(other, 'x') && !was_cut(other.bytes()));
   };
   EXPECT_EXIT(check(), testing::ExitedWithCode(0), "");
@@ -52,7 +52,7 @@ TEST_F(CutFilesTest, WithoutAHandlerTheProgramEnds) {
     std::signal(SIGBUS, SIG_DFL);
     const MappedFile cut(path);
     std::filesystem::resize_file(path, 1);
-    end_if(cut.bytes()[size - 1] == std::byte{'x'});
+    end_if(cut.bytes()[file_size - 1] == std::byte{'x'});
   };
   EXPECT_EXIT(read(), testing::KilledBySignal(SIGBUS), "");
 }
@@ -64,13 +64,13 @@ TEST_F(CutFilesTest, OtherSignalsAreAsBefore) {
     std::signal(SIGBUS, SIG_DFL);
     read_cut_files_as_zeros();
     const MappedFile file(path);
-    void* const place = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+    void* const place = ::mmap(nullptr, file_size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
     return static_cast<const volatile char*>(place);
   };
   const auto read_others = [&] {
     const volatile char* const mapped = prepare();
     std::filesystem::resize_file(path, 1);
-    end_if(mapped[size - 1] == 'x');
+    end_if(mapped[file_size - 1] == 'x');
   };
   const auto send = [&] {
     prepare();
