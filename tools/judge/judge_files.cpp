@@ -2,10 +2,10 @@
 //
 //     judge-files cfi FILE OUT               writes the rows of FILE's .eh_frame
 //     judge-files sframe FILE OUT            those of its .sframe
-//     judge-files compare CFI ROWS MOST      compares two results of these, and prints at most so many ranges that are
-//     wrong judge-files print ROWS                 prints them
+//     judge-files compare CFI ROWS MOST      compares two results of these, and prints at most so many wrong ranges
+//     judge-files print ROWS                 prints them
 //
-// Prints lines of fields, separated by tabs. Exit status 1 if something is wrong, 2 if a file cannot be read.
+// Prints lines of fields, separated by tabs. Exit status 1 if something is wrong or has no rows, 2 if a file cannot be read.
 
 #include <cstdio>
 #include <cstdlib>
@@ -72,7 +72,7 @@ int run(const std::vector<std::string>& arguments) {
     const FileRows rows = rows_of_cfi(ElfFile(arguments[1]), count);
     rows.write(arguments[2]);
     std::printf("cfi\t%zu\t%zu\t%lu\n", count, rows.rows.size(), rows.bytes());
-    return 0;
+    return rows.rows.empty() ? 1 : 0;
   }
   if (command == "sframe" && arguments.size() == 3) {
     const FileRows rows = rows_of_sframe(ElfFile(arguments[1]));

@@ -61,9 +61,13 @@ static void read_rows(File* file, enum Source source) {
     VG_(umsg)("%s is no file of rows\n", path);
     VG_(exit)(2);
   }
-  file->segments = (Segment*)(header + 1);
-  file->segment_count = header->segments;
-  file->rows[source] = (Row*)(file->segments + file->segment_count);
+  Segment* const segments = (Segment*)(header + 1);
+  /* A converted copy may have its segments at other offsets than the file that runs. */
+  if (file->segments == NULL) {
+    file->segments = segments;
+    file->segment_count = header->segments;
+  }
+  file->rows[source] = (Row*)(segments + header->segments);
   file->row_counts[source] = header->rows;
 }
 
