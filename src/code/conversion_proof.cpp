@@ -35,7 +35,9 @@ ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSo
   proof.rules = std::make_unique<cfi::RuleTable>();
   const std::vector<cfi::Function> functions = described_functions(source, *proof.rules);
   Program program(image, decoder, functions, *proof.rules,
-                  {.proves_undescribed = request.rows, .bounded_tables_only = request.bounded_tables_only});
+                  {.proves_undescribed = request.rows,
+                   .bounded_tables_only = request.bounded_tables_only,
+                   .tells_doubted_apart = request.contradictions});
   program.prove({});
   const RangeSet others(source.others() == nullptr ? std::vector<Range>() : source.others()->ranges());
   if (request.contradictions) proof.contradicted = contradicted_pcs(program, others);

@@ -158,7 +158,8 @@ class PathFollower {
     is_final_ = true;
     walk_all();
     if (proof_.refusal != Refusal::None) return;
-    if (own_cfi_ == nullptr || !proof_.disagreements.empty()) ways_out_.spread(paths_, proof_.own);
+    const bool has_doubts = !proof_.disagreements.empty() && program_.options().tells_doubted_apart;
+    if (own_cfi_ == nullptr || has_doubts) ways_out_.spread(paths_, proof_.own);
     if (own_cfi_ == nullptr) mark_lines();
     if (!visit_ || proof_.refusal != Refusal::None) return;
     is_shown_ = true;
@@ -577,11 +578,14 @@ class PathFollower {
 
   /// Whether CFI changes directly after a call, where no instruction changes anything, and not to what holds there: the
   /// compiler knew that the call does not return, and put another part of the function there.
-  bool is_left_by_cfi(std::uint64_t pc, std::uint64_t next, const State& state) const {
+  bool is_left_by_cfi(std::uint64_t pc, std::uint64_t next, const State& state) {
     const cfi::Function* const described = program_.described(pc);
     if (described == nullptr || next >= described->end()) return false;
     const cfi::RuleId after = rule_at(*described, next);
-    return after != rule_at(*described, pc) && (is_strict_ || disagreement(program_.rules()[after], state).has_value());
+    if (after == rule_at(*described, pc)) return false;
+    const bool is_left = is_strict_ || disagreement(program_.rules()[after], state).has_value();
+    goes_on_to_other_cfi_ = goes_on_to_other_cfi_ || !is_left;
+    return is_left;
   }
 
   /// What is known of a call.
@@ -627,16 +631,20 @@ class PathFollower {
       const bool returns = next != nullptr && next->is_after_call && ways_out_.lead_from(next->block, call.end);
       if (!returns) calls.push_back(call.begin);
     }
-    std::vector<Disagreement> all = std::move(proof_.disagreements);
-    proof_.disagreements.clear();
-    const std::uint64_t steps = std::min(most_to_visit(proof_), program_.steps_left());
-    PathFollower sure(program_, proof_.start, proof_.own, {}, steps);
-    const std::vector<Disagreement> found = sure.disagreements_without(calls);
-    spend_of_all(steps - sure.steps_left_);
-    for (const Disagreement& one : all) {
+    const bool has_doubtful_paths = !calls.empty() || goes_on_to_other_cfi_;
+    const std::vector<Disagreement> found = has_doubtful_paths ? sure_disagreements(calls) : proof_.disagreements;
+    for (const Disagreement& one : std::exchange(proof_.disagreements, {})) {
       auto& list = is_beyond_a_jump(one) || !has(found, one) ? proof_.doubted : proof_.disagreements;
       list.push_back(one);
     }
+  }
+
+  std::vector<Disagreement> sure_disagreements(const std::vector<std::uint64_t>& calls) {
+    const std::uint64_t steps = std::min(most_to_visit(proof_), program_.steps_left());
+    PathFollower sure(program_, proof_.start, proof_.own, {}, steps);
+    std::vector<Disagreement> found = sure.disagreements_without(calls);
+    spend_of_all(steps - sure.steps_left_);
+    return found;
   }
 
   static bool has(const std::vector<Disagreement>& found, const Disagreement& one) {
@@ -705,7 +713,8 @@ class PathFollower {
     if (!effect.keeps_frame_pointer)
       std::erase_if(proof_.disagreements,
                     [](const Disagreement& found) { return found.column == Disagreement::Column::FramePointer; });
-    if (own_cfi_ != nullptr && !proof_.disagreements.empty()) tell_doubted_apart();
+    if (own_cfi_ != nullptr && !proof_.disagreements.empty() && program_.options().tells_doubted_apart)
+      tell_doubted_apart();
     return std::move(proof_);
   }
 
@@ -727,8 +736,9 @@ class PathFollower {
   bool is_shown_ = false;     ///< in one more, for the visitor
   bool is_reaching_ = false;
   bool is_strict_ = false;
-  bool is_lost_ = false;            ///< in reach(): what the last instruction has made of the state is not known
-  bool has_blamed_return_ = false;  ///< a return not as at the entry, where a call was found not to return
+  bool goes_on_to_other_cfi_ = false;  ///< a path has gone on after a call, where CFI changes
+  bool is_lost_ = false;               ///< in reach(): what the last instruction has made of the state is not known
+  bool has_blamed_return_ = false;     ///< a return not as at the entry, where a call was found not to return
   bool loses_frame_pointer_ = false;
   bool forgets_frame_pointer_ = false;     ///< the caller's FP was nowhere
   std::uint64_t other_convention_at_ = 0;  ///< the first instruction that takes an address from a caller's register

@@ -101,6 +101,8 @@ struct ProofOptions {
   bool proves_undescribed = false;
   /// Jump tables without a bound are not read by their contents.
   bool bounded_tables_only = false;
+  /// What only doubtful paths show of CFI is told apart. Rows do not need it.
+  bool tells_doubted_apart = true;
 };
 
 /// Whether CFI is that of a function's entry: CFA = rsp + 8.

@@ -17,6 +17,15 @@ namespace sframe_gen::code {
 
 namespace {
 
+/// Goes on with the last one where it can: millions of instructions have few reasons.
+void add_lack(const Range& pcs, std::string_view reason, std::vector<Lack>& lacking) {
+  if (!lacking.empty() && lacking.back().end == pcs.begin && lacking.back().reason == reason) {
+    lacking.back().end = pcs.end;
+  } else {
+    lacking.push_back({pcs.begin, pcs.end, reason});
+  }
+}
+
 /// Code that refused functions reach: what holds there when they run is not known, unless they were seen to come there
 /// with the same rules.
 class SharedCode {
@@ -28,11 +37,14 @@ class SharedCode {
       Reach reach = reach_of(program, proof);
       // Code that CFI describes gets no such rows.
       std::erase_if(reach.instructions, [&](const Range& one) { return program.described(one.begin) != nullptr; });
-      for (const Range& one : reach.instructions) lacking.push_back({one.begin, one.end, name_of(proof.refusal)});
-      std::ranges::move(reach.instructions, std::back_inserter(instructions_));
+      for (const Range& one : reach.instructions) {
+        add_lack(one, name_of(proof.refusal), lacking);
+        instructions_.push_back(one);
+      }
       for (const auto& [begin, rules] : reach.blocks) {
-        Block& block = blocks_.try_emplace(begin, Block{rules, 0}).first->second;
-        if (block.rules != rules || proof.begins_without_frame_pointer) block.rules.reset();
+        const std::optional<cfi::RuleId> rule = rules ? std::optional(rules_.intern(*rules)) : std::nullopt;
+        Block& block = blocks_.try_emplace(begin, Block{rule, 0}).first->second;
+        if (block.rule != rule || proof.begins_without_frame_pointer) block.rule.reset();
         ++block.functions;
       }
     }
@@ -43,14 +55,14 @@ class SharedCode {
   bool differs(const Range& pcs, const State& state, bool follows) const {
     const auto block = blocks_.find(pcs.begin);
     const bool is_block = block != blocks_.end();
-    if (is_block && (!block->second.rules || block->second.rules != rules_of(state))) return true;
+    if (is_block && (!block->second.rule || rules_of(state) != rules_[*block->second.rule])) return true;
     return !follows && is_passed(pcs, is_block ? block->second.functions : 0);
   }
 
  private:
   struct Block {
-    std::optional<cfi::Rules> rules;  ///< none: functions come there with different ones
-    std::size_t functions = 0;        ///< that have a block there
+    std::optional<cfi::RuleId> rule;  ///< none: functions come there with different ones
+    std::uint32_t functions = 0;      ///< that have a block there
   };
 
   /// Whether more functions than those whose blocks begin at `pcs` come there, from the instruction before, or to the
@@ -80,6 +92,7 @@ class SharedCode {
   }
 
   SeededMap<std::uint64_t, Block> blocks_;
+  cfi::RuleTable rules_;             ///< of the blocks
   std::vector<Range> instructions_;  ///< ascending; once for each function
 };
 
@@ -103,7 +116,7 @@ class PieceBuilder {
                                   : differs_             ? "shared-code"
                                   : !rules               ? why_no_rules(state, is_call)
                                                          : "";
-    if (!lack.empty()) return add_lack(pcs, lack);
+    if (!lack.empty()) return add_lack(pcs, lack, lacking_);
     const cfi::RuleId rule = rules_.intern(*rules);
     if (pieces_.empty() || !goes_on(pieces_.back(), pcs, is_after_call)) pieces_.push_back({pcs.begin, 0, false, {}});
     cfi::Function& piece = pieces_.back();
@@ -118,14 +131,6 @@ class PieceBuilder {
   }
 
  private:
-  void add_lack(const Range& pcs, std::string_view reason) {
-    if (!lacking_.empty() && lacking_.back().end == pcs.begin && lacking_.back().reason == reason) {
-      lacking_.back().end = pcs.end;
-    } else {
-      lacking_.push_back({pcs.begin, pcs.end, reason});
-    }
-  }
-
   bool goes_on(const cfi::Function& piece, const Range& pcs, bool is_after_call) const {
     return piece.end() <= pcs.begin && pcs.end - piece.start <= UINT32_MAX &&
            is_padding({piece.end(), pcs.begin}, is_after_call);
@@ -166,12 +171,7 @@ std::vector<Lack> disjoint(std::vector<Lack> all) {
   std::vector<Lack> lacking;
   for (Lack one : all) {
     if (!lacking.empty()) one.begin = std::max(one.begin, lacking.back().end);
-    if (one.begin >= one.end) continue;
-    if (!lacking.empty() && lacking.back().end == one.begin && lacking.back().reason == one.reason) {
-      lacking.back().end = one.end;
-    } else {
-      lacking.push_back(one);
-    }
+    if (one.begin < one.end) add_lack({one.begin, one.end}, one.reason, lacking);
   }
   return lacking;
 }

@@ -5,7 +5,8 @@
 //     judge-files compare CFI ROWS MOST      compares two results of these, and prints at most so many wrong ranges
 //     judge-files print ROWS                 prints them
 //
-// Prints lines of fields, separated by tabs. Exit status 1 if something is wrong or has no rows, 2 if a file cannot be read.
+// Prints lines of fields, separated by tabs. Exit status 1 if something is wrong or has no rows, 2 if a file cannot be
+// read.
 
 #include <cstdio>
 #include <cstdlib>
