@@ -1,6 +1,7 @@
 #include "code/synthesis.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <span>
 #include <string>
@@ -92,8 +93,8 @@ class SharedCode {
   }
 
   SeededMap<std::uint64_t, Block> blocks_;
-  cfi::RuleTable rules_;             ///< of the blocks
-  std::vector<Range> instructions_;  ///< ascending; once for each function
+  cfi::RuleTable rules_;            ///< of the blocks
+  std::deque<Range> instructions_;  ///< ascending; once for each function; a vector would double while it grows
 };
 
 /// The rows of one function, whose steps come by ascending PC.
