@@ -54,9 +54,11 @@ std::uint64_t most_to_visit(const FunctionProof& function) {
   return 2 * function.steps + 256;
 }
 
-/// What a path may do that cannot be, where a call before it does not return.
-constexpr bool may_be_calls_fault(Refusal refusal) {
-  return refusal == Refusal::Undecodable || refusal == Refusal::OutsideCode || refusal == Refusal::ReturnNotAtEntry ||
+/// What a path may do that cannot be, where a call before it does not return. The holes of a table lead to code as
+/// well: what is none shows that the table was read too far.
+constexpr bool may_be_calls_fault(Refusal refusal, std::uint64_t call) {
+  const bool is_no_code = refusal == Refusal::Undecodable || refusal == Refusal::OutsideCode;
+  return (is_no_code && !Paths::is_table_entry(call)) || refusal == Refusal::ReturnNotAtEntry ||
          refusal == Refusal::FlowsIntoFunction;
 }
 
@@ -202,7 +204,7 @@ class PathFollower {
 
   /// The same of what a path does with this state, unless a call before it is to blame.
   void refuse(Refusal refusal, std::uint64_t pc, const State& state) {
-    if (!is_final_ && !is_reaching_ && may_be_calls_fault(refusal) && paths_.blame_call(state)) {
+    if (!is_final_ && !is_reaching_ && may_be_calls_fault(refusal, state.after_call) && paths_.blame_call(state)) {
       has_blamed_return_ = has_blamed_return_ || refusal == Refusal::ReturnNotAtEntry;
       return;
     }
@@ -213,7 +215,7 @@ class PathFollower {
   void enter(std::uint64_t pc, const State& state, std::uint64_t from, bool may_probe = false) {
     if (is_shown_) return;
     const bool is_doubted = may_begin_another(pc, state, from);
-    if (is_doubted && state.after_call == 0 && !is_reaching_) program_.is_label_after_all(pc);
+    if (is_doubted && !follows_a_call(state) && !is_reaching_) program_.is_label_after_all(pc);
     if (is_doubted && paths_.is_endless(from)) return;
     if (is_final_) return ways_out_.add_edge(walked_, from, pc);
     if (paths_.contains(pc) && !spend(1 + state.slots().size() / slots_per_step, pc)) return;
@@ -320,7 +322,7 @@ class PathFollower {
       bool goes_on = step(instruction, pc, next, state);
       if (is_shown_) visit_(step_of(pc, instruction, goes_on, *shown), *shown);
       if (state[rsp].is(Value::Kind::Cfa) && state[rsp].number > -8) pops_return_address_ = true;
-      if (overwrites_frame_pointer(instruction) && state.after_call == 0 && !keeps_frame_pointer(state))
+      if (overwrites_frame_pointer(instruction) && !follows_a_call(state) && !keeps_frame_pointer(state))
         forgets_frame_pointer_ = true;
       if (is_reaching_ && is_lost_ && may_go_on(instruction)) {
         state = State();
@@ -330,6 +332,11 @@ class PathFollower {
       before = pc;
       pc = next;
     }
+  }
+
+  /// Whether a call leads here that may not return, and not only the entry of a table that may be none.
+  static bool follows_a_call(const State& state) {
+    return state.after_call != 0 && !Paths::is_table_entry(state.after_call);
   }
 
   /// Whether FP gets a value that is not loaded: what longjmp loads may be the caller's.
@@ -350,7 +357,7 @@ class PathFollower {
   void fall_out(std::uint64_t pc, const State& state, std::uint64_t before) {
     if (is_reaching_ && !is_on_stack(state[rsp])) return;
     // Functions are aligned: after a call that does not return, one may begin without padding.
-    const bool may_be_label = state.after_call == 0 || pc % 16 != 0;
+    const bool may_be_label = !follows_a_call(state) || pc % 16 != 0;
     if (own_cfi_ == nullptr && may_be_label && program_.is_start(pc) && !borders_.begins_another(pc, state))
       return enter(pc, state, before);
     if (state.after_call != 0) return;  // 8: the call before does not return
@@ -497,7 +504,7 @@ class PathFollower {
         // judged there, so that a table makes no row that another path contradicts.
         State maybe = state;
         maybe.is_doubtful = maybe.is_doubtful || own_cfi_ != nullptr;
-        for (const std::uint64_t to : table.targets) go_to(to, pc, proof_.own.contains(to) ? state : maybe);
+        for (const std::uint64_t to : table.targets) go_by_table(to, pc, proof_.own.contains(to) ? state : maybe);
         return;
       }
       const bool may_leave = conditions::is_as_at_entry(state) && !program_.options().bounded_tables_only;
@@ -506,6 +513,16 @@ class PathFollower {
     if (!conditions::is_as_at_entry(state)) return refuse(Refusal::IndirectJump, pc);
     leave(pc, state);
     proof_.has_indirect_tail = true;
+  }
+
+  /// 7: where CFI says nothing, a way out shows that the entry is one.
+  void go_by_table(std::uint64_t target, std::uint64_t pc, const State& state) {
+    if (own_cfi_ != nullptr || is_reaching_) return go_to(target, pc, state);
+    const std::uint64_t entry = Paths::table_entry_to(target);
+    if (paths_.is_endless(entry)) return;
+    State arriving = state;
+    arriving.after_call = entry;
+    go_to(target, pc, arriving);
   }
 
   Step step_of(std::uint64_t pc, const Instruction& instruction, bool goes_on, const State& state) {

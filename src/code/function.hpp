@@ -26,7 +26,7 @@ struct Step {
   bool goes_on = false;                ///< to the next one: not after a jump, nor a call that does not return
   Value table;                         ///< where an indirect jump goes to
   std::vector<std::uint64_t> targets;  ///< of an indirect jump through a table
-  bool may_be_anothers = false;        ///< only calls lead here, or the part is split off, and no path leads out
+  bool may_be_anothers = false;  ///< only calls or tables lead here, or the part is split off, and no path leads out
 };
 using StepVisitor = std::function<void(const Step&, const State&)>;
 

@@ -34,7 +34,9 @@ Paths::Arrival Paths::arrive(std::uint64_t pc, const State& state, std::uint64_t
     schedule(pc, block);
     return Arrival::Known;
   }
-  if (blame_ == Blame::None || (call == 0 && state.after_call == 0)) return Arrival::Conflict;
+  // Of two entries, none is known to be right: one table was read too far.
+  const bool is_unsolved = is_table_entry(call) && is_table_entry(state.after_call);
+  if (blame_ == Blame::None || is_unsolved || (call == 0 && state.after_call == 0)) return Arrival::Conflict;
   for (const std::uint64_t one : {call, state.after_call})
     if (one != 0) endless_calls_.insert(one);
   must_restart_ = true;

@@ -14,6 +14,9 @@ namespace sframe_gen::code {
 /// Any call may be one that does not return, whatever its callee's code does: the compiler may know more of it. What
 /// follows is then no part of the path. State::after_call names the last call on paths that cannot do without one.
 /// Where such a path disagrees with another one, the call does not return, and the paths begin again without it.
+///
+/// An entry of a jump table may be none as well: where a `switch` has no default, LLVM fills its holes with the end of
+/// the function, where the next one begins. table_entry_to() stands for the call then.
 class Paths {
  public:
   struct Block {
@@ -43,6 +46,9 @@ class Paths {
 
   /// What a path does after a call cannot be. False: no call leads to this state.
   bool blame_call(const State& state);
+  /// What State::after_call names where a jump table leads to `target`.
+  static constexpr std::uint64_t table_entry_to(std::uint64_t target) { return target | table_mark; }
+  static constexpr bool is_table_entry(std::uint64_t call) { return (call & table_mark) != 0; }
   bool is_endless(std::uint64_t call) const { return endless_calls_.contains(call); }
   void add_endless(std::uint64_t call) { endless_calls_.insert(call); }
   const std::set<std::uint64_t>& endless_calls() const { return endless_calls_; }
@@ -53,6 +59,9 @@ class Paths {
 
  private:
   void schedule(std::uint64_t pc, Block& block);
+
+  /// No code of a program is in the upper half of addresses.
+  static constexpr std::uint64_t table_mark = std::uint64_t{1} << 63U;
 
   Blame blame_;
   std::map<std::uint64_t, Block> blocks_;

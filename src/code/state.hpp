@@ -91,7 +91,8 @@ class State {
   /// SP is known only if a callee, whose code is not known, has kept it.
   bool trusts_callee = false;
   /// The last call on the way here, if no path without a call leads here; else 0. It may be one that does not return.
-  /// The same of an instruction that goes on to where another function may begin.
+  /// The same of an instruction that goes on to where another function may begin, and of an entry of a jump table:
+  /// Paths::table_entry_to().
   std::uint64_t after_call = 0;
   /// Each path here has passed such a call while SP was as at the entry: what follows may be a whole function, which
   /// would do the same with the stack.

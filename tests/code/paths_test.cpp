@@ -83,6 +83,23 @@ TEST(Paths, ThatKnowFramePointersInOnePlaceAgree) {
   EXPECT_EQ(paths.at(place).state.after_call, 0U);
 }
 
+TEST(Paths, ThatDisagreeBlameTheEntryOfATable) {
+  const std::uint64_t entry = Paths::table_entry_to(place);
+  Paths paths;
+  paths.arrive(place, after(0), 0);
+  EXPECT_EQ(paths.arrive(place, deeper(after(entry)), 0), Paths::Arrival::Known);
+  EXPECT_TRUE(paths.must_restart());
+  EXPECT_TRUE(paths.is_endless(entry));
+  EXPECT_FALSE(paths.is_endless(place));
+}
+
+TEST(Paths, ThatDisagreeConflictIfTablesLeadToBoth) {
+  Paths paths;
+  paths.arrive(place, after(Paths::table_entry_to(place)), 0);
+  EXPECT_EQ(paths.arrive(place, deeper(after(Paths::table_entry_to(place - 1))), 0), Paths::Arrival::Conflict);
+  EXPECT_FALSE(paths.must_restart());
+}
+
 TEST(Paths, BlameNoCallIfTheyMustNot) {
   Paths paths(Paths::Blame::None);
   paths.arrive(place, after(0), 0);

@@ -464,3 +464,51 @@ end traps_\place
 .endm
   traps none, ret
   traps row, call abort@plt
+
+# 7. An entry of a jump table leads to the next function where a `switch` has a hole and no default. What only the table
+# leads to has a row if it leads out.
+.macro jumps_by_table table
+  lea \table(%rip),%rdx
+  movslq (%rdx,%rdi,4),%rax
+  add %rdx,%rax
+  jmp *%rax
+.endm
+.macro table_of name, first, second
+  .section .rodata
+  .p2align 2
+\name:
+  .long \first-\name, \second-\name, 0x70000000
+  .text
+.endm
+.macro has_hole place, end:vararg
+begin has_hole_\place
+  push %rbx
+  jumps_by_table holes_\place
+out_\place:
+  pop %rbx
+  ret
+hole__\place:
+  push %rbp
+  mov %rdi,%rbp
+  pop %rbp
+  \end
+end has_hole_\place
+  table_of holes_\place, out_\place, hole__\place
+.endm
+  has_hole none, never_ends
+  has_hole row, jmp out_row
+
+# Where such an entry leads to what cannot be, it is none, and the function is proved without it.
+begin has_bad_entry
+  push %rbx
+  jumps_by_table bad_entries
+bad_entry__row:
+  pop %rbx
+  ret
+bad_entry__none:
+  push %rbp
+  mov %rdi,%rbp
+  pop %rbp
+  ret
+end has_bad_entry
+  table_of bad_entries, bad_entry__row, bad_entry__none

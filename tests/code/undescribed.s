@@ -111,6 +111,28 @@ end two_tables__proved
 begin two_tables__conflicting_paths
   two_tables 2b
 end two_tables__conflicting_paths
+# What such an entry leads to is code: else the table was read too far, and nothing of it is known.
+.macro may_be_too_far last:vararg
+  push %rbx
+  lea 5f(%rip),%rdx
+  movslq (%rdx,%rdi,4),%rax
+  add %rdx,%rax
+  jmp *%rax
+1:pop %rbx
+  ret
+2:push %rbx
+  \last
+  .section .rodata
+  .p2align 2
+5:.long 1b-5b, 2b-5b, 0x70000000
+  .text
+.endm
+begin too_far__undecodable
+  may_be_too_far .byte 6
+end too_far__undecodable
+begin too_far__proved
+  may_be_too_far ret
+end too_far__proved
 
 # 1. A direct call, a word of data that a relocation fills in, and an instruction elsewhere say that a function starts.
 begin caller

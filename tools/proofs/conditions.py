@@ -112,6 +112,12 @@ EDITS = (
      "const bool may_leave = (@ || conditions::is_as_at_entry(state))"),
     (7, "a default that may not happen", "conditions.hpp", "return leaves_own_code && (", "return !@ && leaves_own_code && ("),
     (7, "an entry may be such a default", "function.cpp", "maybe.is_doubtful || own_cfi_ != nullptr;", "maybe.is_doubtful || (!@ && own_cfi_ != nullptr);"),
+    (7, "an entry leads to an end", "function.cpp", "arriving.after_call = entry;", "if (!@) arriving.after_call = entry;"),
+    (7, "an entry to what cannot be is none", "function.cpp", "if (paths_.is_endless(entry)) return;",
+     "if (!@ && paths_.is_endless(entry)) return;"),
+    (7, "an entry leads to code", "function.cpp", "(is_no_code && !Paths::is_table_entry(call))",
+     "(is_no_code && (@ || !Paths::is_table_entry(call)))"),
+    (7, "two entries that disagree", "paths.cpp", "const bool is_unsolved = is_table", "const bool is_unsolved = !@ && is_table"),
     (7, "an indirect jump has no frame", "function.cpp", "if (!conditions::is_as_at_entry(state)) return refuse(Refusal::IndirectJump",
      "if (!@ && !conditions::is_as_at_entry(state)) return refuse(Refusal::IndirectJump"),
     (7, "all entries below a bound are followed", "jump_table.cpp", "if (!may_be(target)) return result;",
@@ -173,7 +179,7 @@ EDITS = (
     (11, "returns of 16 bits, addresses of 32", "decoder.cpp", "if (has_other_width(", "if (!@ && has_other_width("),
     (12, "code that no path reaches", "function.cpp", "    is_final_ = true;\n",
      "    is_final_ = true;\n    for (auto pc = proof_.own.begin; @ && pc < proof_.own.end; pc += std::max(1U, unsigned{listing_.at(pc).instruction.size}))\n"
-     "      if (!listing_.has(pc)) note(pc, listing_.at(pc).instruction, 0, blocks_.at(proof_.start).state);\n"),
+     "      if (!listing_.has(pc)) note(pc, listing_.at(pc).instruction, 0, paths_.at(proof_.start).state);\n"),
 )
 
 
@@ -201,7 +207,7 @@ def build_edited(texts):
     together = WORK / "src/code/together.cpp"
     together.write_text("".join(f'#include "code/{path.name}"\n' for path in sorted((TOP / "src/code").glob("*.cpp"))))
     commands = json.loads((RELEASE / "compile_commands.json").read_text())
-    command = shlex.split(next(c["command"] for c in commands if c["file"] == str(TOP / "src/code/decoder.cpp")))
+    command = shlex.split(next(c["command"] for c in commands if "/sframe_gen_code.dir/" in c["command"]))
     command[command.index("-c") + 1] = str(together)
     command[command.index("-o") + 1] = str(WORK / "together.o")
     command[1:1] = [f"-I{WORK}/src", "-include", f"{WORK}/without.hpp"]
