@@ -7,13 +7,16 @@
 #include <utility>
 
 #include "code/borders.hpp"
+#include "code/callees.hpp"
 #include "code/compare.hpp"
 #include "code/conditions.hpp"
-#include "code/jump_table.hpp"
+#include "code/findings.hpp"
+#include "code/function_ends.hpp"
 #include "code/listing.hpp"
 #include "code/paths.hpp"
 #include "code/rows.hpp"
 #include "code/state.hpp"
+#include "code/table_reader.hpp"
 #include "code/ways_out.hpp"
 
 namespace sframe_gen::code {
@@ -23,9 +26,6 @@ namespace {
 /// More restarts than a function has calls that do not return would be none of compilers' code.
 constexpr int most_restarts = 64;
 
-/// So that not each byte of a hostile file has one, which takes 80 bytes.
-constexpr std::uint64_t steps_per_disagreement = 16;
-
 /// To join states takes as long as an instruction, and as long again for so many slots.
 constexpr std::size_t slots_per_step = 16;
 
@@ -33,20 +33,6 @@ constexpr std::size_t slots_per_step = 16;
 constexpr bool may_go_on(const Instruction& instruction) {
   return instruction.operation != Operation::Return && instruction.operation != Operation::Trap &&
          instruction.operation != Operation::Jump;
-}
-
-constexpr bool goes_straight_on(Operation operation) {
-  switch (operation) {
-    case Operation::Return:
-    case Operation::Trap:
-    case Operation::Jump:
-    case Operation::ConditionalJump:
-    case Operation::Call:
-    case Operation::SystemCall:
-      return false;
-    default:
-      return true;
-  }
 }
 
 /// To follow a function again takes as many steps as its proof did, if nothing else was found since.
@@ -72,7 +58,10 @@ class PathFollower {
         most_steps_(most_steps),
         listing_(program.image(), program.decoder(), own),
         borders_(program, own),
-        own_cfi_(borders_.own_cfi()) {
+        callees_(program, borders_, start),
+        tables_(program, borders_, listing_, own),
+        own_cfi_(borders_.own_cfi()),
+        ends_(program, proof_) {
     proof_.start = start;
     proof_.own = own;
     is_entry_ = own_cfi_ == nullptr || begins_as_an_entry(program.rules()[rule_at(*own_cfi_, start)]);
@@ -105,7 +94,7 @@ class PathFollower {
     steps_left_ = std::min(program_.steps_left(), 16 * proof_.own.size() + 4096);
     const std::uint64_t steps = steps_left_;
     follow_paths();
-    spend_of_all(steps - steps_left_);
+    program_.spend(steps - steps_left_);
     Reach reach;
     for (const auto& [begin, block] : paths_.blocks()) reach.blocks[begin] = rules_of(block.state);
     listing_.for_each([&](const Listing::Line& line) {
@@ -114,35 +103,14 @@ class PathFollower {
     return reach;
   }
 
-  std::vector<Disagreement> disagreements_on_the_way_in() {
-    const cfi::Function& described = *program_.described(proof_.start);
-    State state = State::at_entry();
-    std::uint64_t before = 0;
-    for (std::uint64_t pc = proof_.start; proof_.own.contains(pc) && program_.steps_left() > 0;) {
-      const Instruction instruction = listing_.at(pc).instruction;
-      if (instruction.size == 0) break;
-      const std::size_t known = proof_.disagreements.size();
-      compare(described, {pc, pc + instruction.size}, before, state);
-      spend_of_all(1 + steps_per_disagreement * (proof_.disagreements.size() - known));
-      if (!goes_straight_on(instruction.operation) || apply(instruction, pc, state) != Refusal::None) break;
-      before = pc;
-      pc += instruction.size;
-    }
-    std::erase_if(proof_.disagreements,
-                  [](const Disagreement& found) { return found.column != Disagreement::Column::Cfa; });
-    return std::move(proof_.disagreements);
-  }
-
  private:
   void charge(std::uint64_t steps) {
     if (steps > program_.steps_left()) {
       refuse(Refusal::TooMuchCode, proof_.start);
       proof_.disagreements.clear();
     }
-    spend_of_all(steps);
+    program_.spend(steps);
   }
-
-  void spend_of_all(std::uint64_t steps) { program_.steps_left() -= std::min(steps, program_.steps_left()); }
 
   /// Takes steps for work, but in the last pass, which does no more than the ones before. False: too few are left.
   bool spend(std::uint64_t steps, std::uint64_t pc) {
@@ -179,20 +147,13 @@ class PathFollower {
   bool follow_paths() {
     paths_.restart();
     listing_.forget_blocks();
-    forget_ends();
+    ends_.forget();
     enter(proof_.start, State::at_entry(), 0);
     while (const auto begin = paths_.next()) {
       walk(*begin);
       if (proof_.refusal != Refusal::None || paths_.must_restart() || (is_reaching_ && steps_left_ == 0)) return false;
     }
     return true;
-  }
-
-  void forget_ends() {
-    proof_.has_return = proof_.has_sure_return = proof_.has_own_end = false;
-    proof_.has_indirect_tail = proof_.has_imported_tail = proof_.has_endless_end = false;
-    proof_.effect.keeps_frame_pointer = true;
-    tails_.clear();
   }
 
   void refuse(Refusal refusal, std::uint64_t pc) {
@@ -205,7 +166,7 @@ class PathFollower {
   /// The same of what a path does with this state, unless a call before it is to blame.
   void refuse(Refusal refusal, std::uint64_t pc, const State& state) {
     if (!is_final_ && !is_reaching_ && may_be_calls_fault(refusal, state.after_call) && paths_.blame_call(state)) {
-      has_blamed_return_ = has_blamed_return_ || refusal == Refusal::ReturnNotAtEntry;
+      if (refusal == Refusal::ReturnNotAtEntry) ends_.blame_for_return();
       return;
     }
     refuse(refusal, pc);
@@ -270,30 +231,19 @@ class PathFollower {
       return refuse(Refusal::FlowsIntoFunction, pc, state);
     }
     leave_by_jump(pc, state);
-    if (const auto import = borders_.import_at(target)) return leave_to(*import);
-    program_.add_tail(target);
-    tails_.insert(target);
+    if (const auto import = borders_.import_at(target)) return ends_.jump_to(*import);
+    ends_.jump_to(target);
   }
 
-  void leave_to(const Import& import) {
-    if (import.address != 0 && program_.image().is_code(import.address, 1)) {
-      program_.add_tail(import.address);
-      tails_.insert(import.address);
-    }
-    if (!conditions::never_returns(import.name)) proof_.has_imported_tail = true;
-  }
-
+  /// In the last pass, a path ends with this state.
   void leave(std::uint64_t pc, const State& state) {
     if (is_final_ && !is_shown_) ways_out_.add_end(walked_, pc);
-    proof_.has_own_end = proof_.has_own_end || !state.may_be_another;
-    if (conditions::frame_pointer_is_callers(state)) return;
-    proof_.effect.keeps_frame_pointer = false;
-    if (is_final_) loses_frame_pointer_ = true;
+    if (is_final_) ends_.end_for_sure_with(state);
   }
 
   void leave_by_jump(std::uint64_t pc, const State& state) {
     leave(pc, state);
-    if (!conditions::frame_pointer_is_callers(state)) proof_.jumps_without_frame_pointer = true;
+    ends_.jump_with(state);
   }
 
   void walk(std::uint64_t begin) {
@@ -321,9 +271,7 @@ class PathFollower {
       is_lost_ = false;
       bool goes_on = step(instruction, pc, next, state);
       if (is_shown_) visit_(step_of(pc, instruction, goes_on, *shown), *shown);
-      if (state[rsp].is(Value::Kind::Cfa) && state[rsp].number > -8) pops_return_address_ = true;
-      if (overwrites_frame_pointer(instruction) && !follows_a_call(state) && !keeps_frame_pointer(state))
-        forgets_frame_pointer_ = true;
+      ends_.pass(instruction, state);
       if (is_reaching_ && is_lost_ && may_go_on(instruction)) {
         state = State();
         goes_on = true;
@@ -332,26 +280,6 @@ class PathFollower {
       before = pc;
       pc = next;
     }
-  }
-
-  /// Whether a call leads here that may not return, and not only the entry of a table that may be none.
-  static bool follows_a_call(const State& state) {
-    return state.after_call != 0 && !Paths::is_table_entry(state.after_call);
-  }
-
-  /// Whether FP gets a value that is not loaded: what longjmp loads may be the caller's.
-  static bool overwrites_frame_pointer(const Instruction& instruction) {
-    const bool loads =
-        instruction.operation == Operation::Pop ||
-        (instruction.operation == Operation::Move && instruction.operands[1].kind == Operand::Kind::Memory);
-    return (instruction.written >> rbp & 1U) != 0 && !loads;
-  }
-
-  /// Whether the caller's FP is anywhere, so that a return can have it.
-  static bool keeps_frame_pointer(const State& state) {
-    for (RegisterNumber reg = 0; reg < register_count; ++reg)
-      if (is_callers_frame_pointer(state[reg])) return true;
-    return std::ranges::any_of(state.slots(), [](const Slot& slot) { return is_callers_frame_pointer(slot.value); });
   }
 
   void fall_out(std::uint64_t pc, const State& state, std::uint64_t before) {
@@ -386,7 +314,7 @@ class PathFollower {
     if (proof_.start != described->start && proof_.own.contains(pc) && !is_entry_) return true;
     // Of code that has an entry of its own, this path knows nothing that counts.
     if (!proof_.own.contains(pc) && program_.is_start(described->start)) return true;
-    if (!state.is_doubtful) compare(*described, {pc, pc + instruction.size}, before, state);
+    if (!state.is_doubtful) compare_with_cfi(program_, *described, {pc, pc + instruction.size}, before, state, proof_);
     return true;
   }
 
@@ -410,27 +338,6 @@ class PathFollower {
     });
   }
 
-  void compare(const cfi::Function& described, const Range& pcs, std::uint64_t before, const State& state) {
-    const cfi::RuleId rule = rule_at(described, pcs.begin);
-    proof_.compared_bytes += pcs.size();
-    auto found = disagreement(program_.rules()[rule], state);
-    if (!found) {
-      if (!proof_.own.contains(pcs.begin)) program_.marks().mark_agreed(pcs.begin);
-      return;
-    }
-    found->pcs = pcs;
-    found->rule = rule;
-    found->instruction = before != 0 ? before : pcs.begin;
-    auto& list = proof_.disagreements;
-    const bool goes_on = !list.empty() && list.back().pcs.end == pcs.begin && list.back().rule == rule &&
-                         list.back().column == found->column && list.back().base == found->base;
-    if (goes_on) {
-      list.back().pcs.end = found->pcs.end;
-    } else {
-      list.push_back(*found);
-    }
-  }
-
   /// False: no path goes on to `next`.
   bool step(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state) {
     switch (instruction.operation) {
@@ -438,7 +345,7 @@ class PathFollower {
         return_from(instruction, pc, state);
         return false;
       case Operation::Trap:
-        proof_.has_endless_end = true;
+        ends_.end_the_program();
         return false;
       case Operation::Jump:
         jump(instruction, pc, state);
@@ -451,7 +358,7 @@ class PathFollower {
       case Operation::Nothing:
         return true;
       case Operation::SystemCall:
-        if (conditions::ends_the_program(state[rax])) return proof_.has_endless_end = true, false;
+        if (conditions::ends_the_program(state[rax])) return ends_.end_the_program(), false;
         if (is_undescribed() && !conditions::keeps_stack(state[rax])) return refuse(Refusal::OtherStack, pc), false;
         break;
       default:
@@ -469,8 +376,7 @@ class PathFollower {
     if (!conditions::return_address_is_in_place(state)) return refuse(Refusal::ReturnAddressLost, pc);
     if (instruction.operands[0].kind == Operand::Kind::Immediate) return refuse(Refusal::CalleePops, pc);
     leave(pc, state);
-    proof_.has_return = true;
-    proof_.has_sure_return = proof_.has_sure_return || state.after_call == 0;
+    ends_.return_with(state);
   }
 
   void branch(const Instruction& instruction, std::uint64_t pc, State& state) {
@@ -492,7 +398,7 @@ class PathFollower {
     const Operand& operand = instruction.operands[0];
     if (operand.kind == Operand::Kind::Memory && operand.base == no_register && operand.index == no_register) {
       const auto import = program_.imports().of_slot(static_cast<std::uint64_t>(operand.number));
-      if (import && conditions::is_as_at_entry(state)) return leave_by_jump(pc, state), leave_to(*import);
+      if (import && conditions::is_as_at_entry(state)) return leave_by_jump(pc, state), ends_.jump_to(*import);
     }
     const Value target = target_of(operand, state);
     if (target.is(Value::Kind::Constant)) return go_to(static_cast<std::uint64_t>(target.number), pc, state);
@@ -512,7 +418,7 @@ class PathFollower {
     }
     if (!conditions::is_as_at_entry(state)) return refuse(Refusal::IndirectJump, pc);
     leave(pc, state);
-    proof_.has_indirect_tail = true;
+    ends_.jump_anywhere(state);
   }
 
   /// 7: where CFI says nothing, a way out shows that the entry is one.
@@ -537,35 +443,7 @@ class PathFollower {
   }
 
   JumpTargets read(const Value& table, const State& state) {
-    const auto may_be = [this](std::uint64_t target) {
-      if (proof_.own.contains(target)) return true;
-      const cfi::Function* const described = program_.described(target);
-      if (described != nullptr) return !program_.is_start(described->start);
-      return own_cfi_ == nullptr && program_.is_undescribed(target) && !program_.is_start(target);
-    };
-    if (conditions::is_bounded(table)) {
-      // Another function's start is a tail. Reading by contents would end there.
-      const auto may_be_tail = [&](std::uint64_t target) { return may_be(target) || program_.is_start(target); };
-      JumpTargets targets = read_bounded_table(program_.image(), table, proof_.own, may_be_tail);
-      if (targets.is_sound) return targets;
-    }
-    if (program_.options().bounded_tables_only) return {{}, false};
-    unbounded_tables_.insert(static_cast<std::uint64_t>(table.number));
-    const std::size_t known = listing_.size();
-    const std::set<std::uint64_t>& others =
-        own_cfi_ != nullptr ? listing_.taken_addresses() : listing_.addresses_taken_so_far();
-    if (!spend(listing_.size() - known, proof_.start)) return {{}, false};
-    std::optional<std::uint64_t> end = program_.taken_after(static_cast<std::uint64_t>(table.number));
-    const auto next = others.upper_bound(static_cast<std::uint64_t>(table.number));
-    if (next != others.end()) end = std::min(end.value_or(*next), *next);
-    // CFI ends it as well: what comes after a table leads to code of another depth.
-    const auto may_be_start = [&](std::uint64_t target) {
-      if (own_cfi_ == nullptr) return proof_.own.contains(target);
-      if (!may_be(target) || (proof_.own.contains(target) && !listing_.has(target))) return false;
-      const cfi::Function* const described = program_.described(target);
-      return described == nullptr || !disagreement(program_.rules()[rule_at(*described, target)], state);
-    };
-    return read_unbounded_table(program_.image(), table, proof_.own, end, may_be_start);
+    return tables_.read(table, state, [this](std::uint64_t steps) { return spend(steps, proof_.start); });
   }
 
   bool call(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state) {
@@ -575,10 +453,10 @@ class PathFollower {
       push.operands[0] = {.kind = Operand::Kind::Immediate, .bits = 64, .number = static_cast<std::int64_t>(next)};
       return apply(push, pc, state) == Refusal::None;
     }
-    const Callee known = callee_of(instruction, pc);
+    const Callee known = callees_.of(instruction, pc);
     const CalleeEffect& callee = known.effect;
     if (!callee.returns || paths_.is_endless(pc)) {
-      proof_.has_endless_end = proof_.has_endless_end || !known.is_check;
+      if (!known.is_check) ends_.end_the_program();
       return false;
     }
     if (!conditions::callee_may_be_trusted(callee)) {
@@ -605,133 +483,37 @@ class PathFollower {
     return is_left;
   }
 
-  /// What is known of a call.
-  struct Callee {
-    CalleeEffect effect;
-    bool is_sure_to_return = false;  ///< its code has no other end
-    bool returns_twice = false;
-    bool is_check = false;  ///< it does not return; compilers make it in every function
-  };
-
-  Callee callee_of(const Instruction& instruction, std::uint64_t pc) {
-    const Operand& operand = instruction.operands[0];
-    std::optional<Import> import;
-    std::uint64_t target = instruction.target;
-    if (instruction.is_direct) {
-      if (!program_.is_start(target)) import = borders_.import_at(target);
-    } else if (operand.kind == Operand::Kind::Memory && operand.base == no_register && operand.index == no_register) {
-      import = program_.imports().of_slot(static_cast<std::uint64_t>(operand.number));
-    }
-    if (import) {
-      if (conditions::never_returns(import->name))
-        return {.effect = {.returns = false}, .is_check = conditions::is_check(import->name)};
-      target = import->address;
-    } else if (!instruction.is_direct) {
-      return {.effect = {.is_known = false}};
-    }
-    const bool twice = import && conditions::returns_twice(import->name);
-    if (target == 0 || !program_.image().is_code(target, 1))
-      return {.effect = {.is_known = false}, .returns_twice = twice};
-    if (target != proof_.start) callees_.insert(target);
-    if (program_.described(pc) != program_.described(target)) program_.marks().mark_called_from_outside(target);
-    const CalleeEffect effect = program_.effect_of_call(target);
-    return {effect, program_.is_sure_to_return(target), twice, false};
-  }
-
-  /// A call is sure to return if code that no other path leads to goes on to where the function returns. What CFI says
-  /// wrongly without the other calls is sure, and the rest is doubted. So is code that another function shares, where a
-  /// jump leads with another CFA: a compiler makes such a jump only if it is never taken.
-  void tell_doubted_apart() {
-    std::vector<std::uint64_t> calls;
-    for (const Range& call : calls_) {
-      const Listing::Line* const next = listing_.has(call.end) ? &listing_.at(call.end) : nullptr;
-      const bool returns = next != nullptr && next->is_after_call && ways_out_.lead_from(next->block, call.end);
-      if (!returns) calls.push_back(call.begin);
-    }
-    const bool has_doubtful_paths = !calls.empty() || goes_on_to_other_cfi_;
-    const std::vector<Disagreement> found = has_doubtful_paths ? sure_disagreements(calls) : proof_.disagreements;
-    for (const Disagreement& one : std::exchange(proof_.disagreements, {})) {
-      auto& list = is_beyond_a_jump(one) || !has(found, one) ? proof_.doubted : proof_.disagreements;
-      list.push_back(one);
-    }
-  }
-
-  std::vector<Disagreement> sure_disagreements(const std::vector<std::uint64_t>& calls) {
+  /// What CFI says wrongly without calls that may not return is sure.
+  std::vector<Disagreement> sure_disagreements() {
+    const std::vector<std::uint64_t> calls = calls_that_may_not_return(calls_, listing_, ways_out_);
+    if (calls.empty() && !goes_on_to_other_cfi_) return proof_.disagreements;
     const std::uint64_t steps = std::min(most_to_visit(proof_), program_.steps_left());
     PathFollower sure(program_, proof_.start, proof_.own, {}, steps);
     std::vector<Disagreement> found = sure.disagreements_without(calls);
-    spend_of_all(steps - sure.steps_left_);
+    program_.spend(steps - sure.steps_left_);
     return found;
   }
 
-  static bool has(const std::vector<Disagreement>& found, const Disagreement& one) {
-    return std::ranges::any_of(found, [&](const Disagreement& other) {
-      return other.column == one.column && other.pcs.begin <= one.pcs.begin && one.pcs.begin < other.pcs.end;
-    });
-  }
-
-  /// Whether the function comes to the shared code by a jump with another CFA.
-  bool is_beyond_a_jump(const Disagreement& one) const {
-    if (proof_.own.contains(one.pcs.begin)) return false;
-    const cfi::Function* const described = program_.described(one.pcs.begin);
-    return std::ranges::any_of(paths_.blocks(), [&](const auto& block) {
-      if (described == nullptr || !described_contains(*described, block.first)) return false;
-      const auto found = disagreement(program_.rules()[rule_at(*described, block.first)], block.second.state);
-      return found && found->column == Disagreement::Column::Cfa && !described_contains(*described, block.second.from);
-    });
-  }
-
-  static bool described_contains(const cfi::Function& described, std::uint64_t pc) {
-    return described.start <= pc && pc < described.end();
-  }
-
   FunctionProof finish() {
-    proof_.callees.assign(callees_.begin(), callees_.end());
-    proof_.tails.assign(tails_.begin(), tails_.end());
-    proof_.unbounded_tables.assign(unbounded_tables_.begin(), unbounded_tables_.end());
+    proof_.callees.assign(callees_.direct().begin(), callees_.direct().end());
+    proof_.unbounded_tables.assign(tables_.unbounded().begin(), tables_.unbounded().end());
     // What a function takes the address of does not depend on its proof.
     if (proof_.refusal != Refusal::None && program_.options().proves_undescribed)
       listing_.for_each([this](const Listing::Line& line) { program_.note_taken(line.pc, line.instruction); });
     // Code without CFI that goes on in described code is proved by that as well.
     if (own_cfi_ == nullptr && !proof_.disagreements.empty())
       refuse(Refusal::ConflictingPaths, proof_.disagreements.front().pcs.begin);
-    CalleeEffect& effect = proof_.effect;
-    effect.is_known = proof_.refusal == Refusal::None;
-    // Its returns were perhaps not seen.
-    if (!effect.is_known && forgets_frame_pointer_ && is_undescribed()) effect.keeps_frame_pointer = false;
-    switch (proof_.refusal) {
-      case Refusal::None: {
-        const auto returns = [&](std::uint64_t tail) { return program_.effect_of(tail).returns; };
-        effect.returns = proof_.has_return || proof_.has_indirect_tail || proof_.has_imported_tail ||
-                         std::ranges::any_of(proof_.tails, returns);
-        // Its only way out may be one that was taken for another function's.
-        if (has_blamed_return_ && !proof_.has_return) effect.balances = false;
-        effect.is_known = !proof_.has_indirect_tail;
-        for (const std::uint64_t tail : proof_.tails) {
-          if (!program_.effect_of(tail).keeps_frame_pointer) effect.keeps_frame_pointer = false;
-          if (!program_.effect_of(tail).is_known) effect.is_known = false;
-        }
-        break;
-      }
-      case Refusal::ReturnNotAtEntry:
-      case Refusal::CalleePops:
-        // A table that was read too far leads anywhere.
-        effect.balances = !proof_.unbounded_tables.empty() && !pops_return_address_;
-        break;
-      default:
-        effect.balances = !pops_return_address_;
-        break;
-    }
+    ends_.conclude(is_undescribed());
     // 4, 11: OCaml's functions, which have CFI, are known to do this. Haskell's do it as well, and do not return by the
     // stack.
-    if (loses_frame_pointer_ && is_undescribed()) refuse(Refusal::FramePointerLost, proof_.start);
+    if (ends_.lose_frame_pointer() && is_undescribed()) refuse(Refusal::FramePointerLost, proof_.start);
     // Only now: its callers must know what else it changes.
     if (other_convention_at_ != 0 && is_undescribed()) refuse(Refusal::OtherConvention, other_convention_at_);
-    if (!effect.keeps_frame_pointer)
+    if (!proof_.effect.keeps_frame_pointer)
       std::erase_if(proof_.disagreements,
                     [](const Disagreement& found) { return found.column == Disagreement::Column::FramePointer; });
     if (own_cfi_ != nullptr && !proof_.disagreements.empty() && program_.options().tells_doubted_apart)
-      tell_doubted_apart();
+      tell_doubted_apart(program_, paths_, sure_disagreements(), proof_);
     return std::move(proof_);
   }
 
@@ -740,12 +522,14 @@ class PathFollower {
   std::optional<std::uint64_t> most_steps_;
   Listing listing_;
   Borders borders_;
+  Callees callees_;
+  TableReader tables_;
   const cfi::Function* own_cfi_;  ///< null: CFI does not describe the function
   FunctionProof proof_;
+  FunctionEnds ends_;
   Paths paths_;
   WaysOut ways_out_;
   std::vector<Range> calls_;  ///< that a path goes on after: the call, and where the next instruction begins
-  std::set<std::uint64_t> callees_, tails_, unbounded_tables_;
   std::uint64_t steps_left_ = 0;
   bool is_entry_ = true;      ///< as CFI has it, CFA = rsp + 8 at the start
   std::uint64_t walked_ = 0;  ///< where the block begins that is walked
@@ -753,13 +537,9 @@ class PathFollower {
   bool is_shown_ = false;     ///< in one more, for the visitor
   bool is_reaching_ = false;
   bool is_strict_ = false;
-  bool goes_on_to_other_cfi_ = false;  ///< a path has gone on after a call, where CFI changes
-  bool is_lost_ = false;               ///< in reach(): what the last instruction has made of the state is not known
-  bool has_blamed_return_ = false;     ///< a return not as at the entry, where a call was found not to return
-  bool loses_frame_pointer_ = false;
-  bool forgets_frame_pointer_ = false;     ///< the caller's FP was nowhere
+  bool goes_on_to_other_cfi_ = false;      ///< a path has gone on after a call, where CFI changes
+  bool is_lost_ = false;                   ///< in reach(): what the last instruction has made of the state is not known
   std::uint64_t other_convention_at_ = 0;  ///< the first instruction that takes an address from a caller's register
-  bool pops_return_address_ = false;       ///< SP has been above it
 };
 
 }  // namespace
@@ -770,10 +550,6 @@ FunctionProof prove_function(Program& program, std::uint64_t start, const Range&
 
 Reach reach_of(Program& program, const FunctionProof& function) {
   return PathFollower(program, function.start, function.own, {}, most_to_visit(function)).reach();
-}
-
-std::vector<Disagreement> disagreements_on_the_way_in(Program& program, const FunctionProof& function) {
-  return PathFollower(program, function.start, function.own, {}).disagreements_on_the_way_in();
 }
 
 FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit) {

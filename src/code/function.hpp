@@ -16,9 +16,6 @@ namespace sframe_gen::code {
 /// `own` is followed as far as the bound allows.
 FunctionProof prove_function(Program& program, std::uint64_t start, const Range& own);
 
-/// Where CFI counts the CFA wrong between the entry and the first jump or call: nothing but the entry counts there.
-std::vector<Disagreement> disagreements_on_the_way_in(Program& program, const FunctionProof& function);
-
 /// A reached instruction, and what holds before it on every path.
 struct Step {
   std::uint64_t pc = 0;

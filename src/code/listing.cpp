@@ -32,9 +32,9 @@ std::uint32_t& Listing::number_for(std::uint64_t pc) {
   return own_lines_[offset];
 }
 
-bool Listing::has(std::uint64_t pc) const {
+const Listing::Line* Listing::line_at(std::uint64_t pc) const {
   const std::uint32_t* const number = number_at(pc);
-  return number != nullptr && *number != 0;
+  return number == nullptr || *number == 0 ? nullptr : &lines_[*number - 1];
 }
 
 Listing::Line& Listing::at(std::uint64_t pc) {

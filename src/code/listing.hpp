@@ -25,7 +25,9 @@ class Listing {
   };
   /// The instruction at `pc`; size 0: none. What it refers to is good until the next call.
   Line& at(std::uint64_t pc);
-  bool has(std::uint64_t pc) const;
+  bool has(std::uint64_t pc) const { return line_at(pc) != nullptr; }
+  /// The same without decoding; null: it is not decoded yet. Good until the next call of at().
+  const Line* line_at(std::uint64_t pc) const;
   /// No walk has reached any instruction.
   void forget_blocks() {
     for (Line& line : lines_) line.block = 0;

@@ -70,4 +70,9 @@ class Paths {
   bool must_restart_ = false;
 };
 
+/// Whether a call leads here that may not return, and not only the entry of a table that may be none.
+inline bool follows_a_call(const State& state) {
+  return state.after_call != 0 && !Paths::is_table_entry(state.after_call);
+}
+
 }  // namespace sframe_gen::code

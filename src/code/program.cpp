@@ -8,6 +8,7 @@
 #include "code/addresses.hpp"
 #include "code/compare.hpp"
 #include "code/ends.hpp"
+#include "code/findings.hpp"
 #include "code/function.hpp"
 #include "elf/go_table.hpp"
 #include "support/containers.hpp"

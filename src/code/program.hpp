@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -154,7 +155,9 @@ class Program {
   /// FDE.
   Range own_of(std::uint64_t start) const;
   /// How many steps may still be taken in all proofs: a number for each byte of code.
-  std::uint64_t& steps_left() { return steps_left_; }
+  std::uint64_t steps_left() const { return steps_left_; }
+  /// Takes them, or those that are left.
+  void spend(std::uint64_t steps) { steps_left_ -= std::min(steps, steps_left_); }
 
   /// The next address of data, after `address`, that any instruction takes: a table does not go on over it. As far as
   /// the last round has seen.
