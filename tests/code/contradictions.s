@@ -1,4 +1,5 @@
-# Functions whose CFI is wrong (NAME__wrong), each with a twin whose CFI is right.
+# Functions whose CFI is wrong (NAME__wrong), each with a twin whose CFI is right. NAME__doubted: only doubtful paths find
+# it wrong.
 
 .include "described.inc"
 
@@ -376,12 +377,37 @@ end \name
 .endm
   saves_late saved_late__right, -32
   saves_late saved_late__wrong, -16
+# After a call that may not return, CFI of another part is no proof that the call returns; where it does not change at once,
+# it is in doubt.
+.macro before_part name, first, second
+begin \name
+  push %rbx
+  .cfi_def_cfa_offset 16
+  test %edi,%edi
+  je 1f
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+1:.cfi_def_cfa_offset 16
+  sub $16,%rsp
+  .cfi_def_cfa_offset 32
+  \first
+  \second
+  .cfi_def_cfa_offset 16
+  mov %rax,%rdi
+  call abort@plt
+end \name
+.endm
+  before_part other_part__right, nop, "call elsewhere@plt"
+  before_part other_part__wrong, nop, nop
+  before_part later_part__doubted, "call elsewhere@plt", nop
+  before_part later_part__wrong, nop, nop
 # GCC makes no code for a part that cannot be reached, and the jump there leads to another function's.
-begin empty_part__right
+begin empty_part__doubted
   test %edi,%edi
   je .Lpart
   ret
-end empty_part__right
+end empty_part__doubted
 begin empty_part__wrong
   push %rbx
   .cfi_def_cfa_offset 16

@@ -448,6 +448,35 @@ end refused_\place
   comes_between none, dies@plt
   comes_between row, abort@plt
 
+# The same outside of the refused function, where the other one has a part that was split off.
+.macro comes_to_part place, callee
+begin has_part_\place
+  push %rbx
+  push %rbx
+  test %edi,%edi
+  je in_part__\place
+back_from_part_\place:
+  pop %rbx
+  pop %rbx
+  ret
+end has_part_\place
+begin refused_before_\place
+  push %rbx
+  test %esi,%esi
+  je before_part_\place
+  .byte 6
+end refused_before_\place
+  .section .text.unlikely,"ax"
+before_part_\place:
+  call \callee
+in_part__\place:
+  inc %eax
+  jmp back_from_part_\place
+  .text
+.endm
+  comes_to_part none, dies@plt
+  comes_to_part row, abort@plt
+
 # A trap after a return is no padding: code that nothing is known of may jump there, with a frame.
 .macro traps place, end:vararg
 begin traps_\place

@@ -262,7 +262,6 @@ second_taker:
   lea far__proved(%rip),%rax
   ret
   .p2align 4
-
 # 2. An indirect jump proves what is called, and no label, aligned or not.
 begin calls_dispatchers
   sub $8,%rsp
@@ -398,6 +397,33 @@ third_cold__label:
   pop %rbx
   ret
 fourth_cold__label:
+  pop %rbx
+  ret
+  .text
+# Nor does that part say anything of where it leads on to.
+  shares owns_part, two, owned_cold__label
+  shares before_part__proved, one, before_owned__label
+  shares owns_other_part, two, other_owned__label
+  shares before_part__conflicting_paths, one, before_other__label
+  .section .text.unlikely,"ax"
+before_owned__label:
+  call unknown_to_us@plt
+owned_cold__label:
+  inc %eax
+  jmp owned_end__label
+before_other__label:
+  call unknown_to_us@plt
+  jmp other_end__label
+other_owned__label:
+  inc %eax
+  jmp other_end__label
+owned_end__label:
+  pop %rbx
+  pop %rbx
+  ret
+  int3
+other_end__label:
+  pop %rbx
   pop %rbx
   ret
   .text
