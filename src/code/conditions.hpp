@@ -87,6 +87,14 @@ bool returns_twice(std::string_view imported_name);
 /// registers and the return address, as compilers assume too.
 bool overwrites_for_sure(const Operand& memory);
 
+/// 9. What is loaded may be a variable that leads to another one, and that a callee changes: a std::vector's own
+/// storage. Only SP never gets such a value, and no variable leads to the return address or above: there, code that
+/// aligns the stack finds its frame again. `into`: the register that is loaded.
+constexpr bool may_be_variable(const Value& loaded, RegisterNumber into) {
+  if (!is_on_stack(loaded) || into == rsp) return false;
+  return into == rbp || !loaded.is(Value::Kind::Cfa) || loaded.number < -8;
+}
+
 /// 10. Registers other than SP and FP never give the CFA of a row: readers know only SP, FP and RA of callers.
 
 /// 11. SP never comes from memory that this function did not write, nor from an instruction that compilers do not use.

@@ -242,7 +242,7 @@ class Execution {
     }
     const Value table = table_read_by(state_, second_, Value::Kind::TableAddress);
     if (!table.is(Value::Kind::Unknown)) return set(table);
-    return set(second_.other_segment ? unknown : state_.load(address_of(state_, second_), 64), bound);
+    return set(read(second_, first_.reg), bound);
   }
 
   Refusal extend() {
@@ -319,10 +319,17 @@ class Execution {
     }
   }
 
+  /// What memory holds, as a register gets it.
+  Value read(const Operand& memory, RegisterNumber into) const {
+    if (memory.other_segment) return unknown;
+    const Value value = state_.load(address_of(state_, memory), 64);
+    return conditions::may_be_variable(value, into) ? unknown : value;
+  }
+
   Value pushed() const {
     if (is_register(first_)) return state_[first_.reg];
     if (first_.kind == Operand::Kind::Immediate) return constant(first_.number);
-    return first_.other_segment ? unknown : state_.load(address_of(state_, first_), 64);
+    return read(first_, no_register);
   }
 
   Refusal push(const Value& value) {

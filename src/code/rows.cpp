@@ -31,11 +31,13 @@ std::optional<cfi::RegisterRule> frame_pointer_of(const State& state, bool is_ca
 /// By SP or FP; none: by neither.
 std::optional<cfi::Formula> cfa_of(const State& state) {
   const Value& frame = state[rbp];
+  // Above its own frame, a function has arguments: a variable may lead there.
+  const bool may_be_frame = frame.is(Value::Kind::Cfa) && frame.number < 0;
   // In the usual frame FP gives it, as compilers say: that does not depend on what callees do with SP.
-  const bool is_frame = frame == cfa_plus(-16) || (frame.is(Value::Kind::Cfa) && state.trusts_callee);
+  const bool is_frame = frame == cfa_plus(-16) || (may_be_frame && state.trusts_callee);
   if (const Value& pointer = state[rsp]; !is_frame && pointer.is(Value::Kind::Cfa))
     return cfi::Formula{cfi::amd64::rsp, -pointer.number, false};
-  if (frame.is(Value::Kind::Cfa)) return cfi::Formula{cfi::amd64::rbp, -frame.number, false};
+  if (may_be_frame) return cfi::Formula{cfi::amd64::rbp, -frame.number, false};
   return std::nullopt;
 }
 

@@ -477,6 +477,35 @@ in_part__\place:
   comes_to_part none, dies@plt
   comes_to_part row, abort@plt
 
+# 9. What is loaded into FP may be a variable: the address of another one, or of an argument, which a callee has changed. Only
+# SP gives the CFA then, and where that is not known, there is no row.
+.macro loads_variable name, place, offset, set:vararg
+begin loads_\name\()_\place
+  push %rbp
+  push %rbx
+  sub $40,%rsp
+  lea \offset(%rsp),%rax
+  mov %rax,8(%rsp)
+  lea 8(%rsp),%rdi
+  call elsewhere@plt
+  mov 8(%rsp),%rax
+  \set
+  mov %rsp,%rbx
+  sub %rdx,%rsp
+\name\()__\place:
+  nop
+  mov %rbx,%rsp
+  add $40,%rsp
+  pop %rbx
+  pop %rbp
+  ret
+end loads_\name\()_\place
+.endm
+  loads_variable variable, none, 16, mov 8(%rsp),%rbp
+  loads_variable variable, row, 16, lea 16(%rsp),%rbp
+  loads_variable argument, none, 64, mov %rax,%rbp
+  loads_variable argument, row, 64, lea 16(%rsp),%rbp
+
 # A trap after a return is no padding: code that nothing is known of may jump there, with a frame.
 .macro traps place, end:vararg
 begin traps_\place
