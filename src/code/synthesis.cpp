@@ -40,7 +40,8 @@ class SharedCode {
       std::erase_if(reach.instructions, [&](const Range& one) { return program.described(one.begin) != nullptr; });
       for (const Range& one : reach.instructions) {
         add_lack(one, name_of(proof.refusal), lacking);
-        instructions_.push_back(one);
+        if (one.end > highest) is_too_high_ = true;
+        instructions_.push_back(one.begin << size_bits | one.size());
       }
       for (const auto& [begin, rules] : reach.blocks) {
         const std::optional<cfi::RuleId> rule = rules ? std::optional(rules_.intern(*rules)) : std::nullopt;
@@ -49,11 +50,12 @@ class SharedCode {
         ++block.functions;
       }
     }
-    std::ranges::sort(instructions_, {}, &Range::begin);
+    std::ranges::sort(instructions_);
   }
 
   /// Whether a proved function has other rules at `pcs`. `follows`: directly after code where it has not.
   bool differs(const Range& pcs, const State& state, bool follows) const {
+    if (is_too_high_) return true;
     const auto block = blocks_.find(pcs.begin);
     const bool is_block = block != blocks_.end();
     if (is_block && (!block->second.rule || rules_of(state) != rules_[*block->second.rule])) return true;
@@ -61,6 +63,10 @@ class SharedCode {
   }
 
  private:
+  static constexpr unsigned size_bits = 4;
+  static constexpr std::uint64_t longest = 15;  ///< bytes of an instruction
+  static constexpr std::uint64_t highest = UINT64_MAX >> size_bits;
+
   struct Block {
     std::optional<cfi::RuleId> rule;  ///< none: functions come there with different ones
     std::uint32_t functions = 0;      ///< that have a block there
@@ -69,13 +75,14 @@ class SharedCode {
   /// Whether more functions than those whose blocks begin at `pcs` come there, from the instruction before, or to the
   /// midst of an instruction.
   bool is_passed(const Range& pcs, std::size_t beginning) const {
-    constexpr std::uint64_t longest = 15;
     std::size_t passing = 0;
-    auto one = std::ranges::lower_bound(instructions_, pcs.begin - std::min(pcs.begin, longest), {}, &Range::begin);
-    for (; one != instructions_.end() && one->begin < pcs.end; ++one) {
-      if (one->begin == pcs.begin) {
+    const std::uint64_t first = pcs.begin - std::min(pcs.begin, longest);
+    for (auto one = std::ranges::lower_bound(instructions_, first << size_bits); one != instructions_.end(); ++one) {
+      const std::uint64_t begin = *one >> size_bits;
+      if (begin >= pcs.end) break;
+      if (begin == pcs.begin) {
         ++passing;
-      } else if (pcs.begin < one->end) {
+      } else if (pcs.begin < begin + (*one & longest)) {
         return true;
       }
     }
@@ -93,8 +100,10 @@ class SharedCode {
   }
 
   SeededMap<std::uint64_t, Block> blocks_;
-  cfi::RuleTable rules_;            ///< of the blocks
-  std::deque<Range> instructions_;  ///< ascending; once for each function; a vector would double while it grows
+  cfi::RuleTable rules_;  ///< of the blocks
+  /// The PC and the size of each, ascending; once for each function. A vector would double while it grows.
+  std::deque<std::uint64_t> instructions_;
+  bool is_too_high_ = false;  ///< a PC does not fit, as no program's is so high
 };
 
 /// The rows of one function, whose steps come by ascending PC.
