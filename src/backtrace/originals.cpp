@@ -1,6 +1,7 @@
 #include "backtrace/originals.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstring>
 
@@ -11,7 +12,9 @@ namespace {
 
 constexpr char libgcc_name[] = "libgcc_s.so.1";
 
-bool glibcs, libgccs;  ///< of is_glibcs() and is_libgccs()
+constexpr char libunwind_name[] = "libunwind.so.8";
+
+bool glibcs, libgccs, libunwinds;  ///< of is_glibcs() and those like it
 
 /// Looks for a function in what was loaded after this library, and in `library`, if that is not null.
 template <typename Function>
@@ -56,10 +59,25 @@ void find_those(void* library) {
   }
 }
 
+int is_libunwind(dl_phdr_info* info, std::size_t, void*) {
+  return std::strstr(info->dlpi_name, libunwind_name) != nullptr ? 1 : 0;
+}
+
 }  // namespace
 
 void find_loaded_originals() {
   find_those(nullptr);
+  // Few programs have it, and dlsym() allocates memory for what it does not find.
+  if (::dl_iterate_phdr(is_libunwind, nullptr) != 0) find_unw_backtrace();
+}
+
+void find_unw_backtrace() {
+  Originals& originals = sframe_backtrace_originals;
+  find(originals.unw_backtrace, "unw_backtrace", nullptr);
+  __atomic_store_n(&libunwinds, is_in(originals.unw_backtrace, libunwind_name), __ATOMIC_RELAXED);
+  if (originals.unw_backtrace != nullptr) return;
+  ::dlerror();  // it is not the program's error
+  __atomic_store_n(&originals.unw_backtrace, originals.backtrace, __ATOMIC_RELAXED);
 }
 
 void find_all_originals() {
@@ -80,6 +98,10 @@ bool is_glibcs() {
 
 bool is_libgccs() {
   return __atomic_load_n(&libgccs, __ATOMIC_RELAXED);
+}
+
+bool is_libunwinds() {
+  return __atomic_load_n(&libunwinds, __ATOMIC_RELAXED);
 }
 
 }  // namespace sframe_gen::backtrace

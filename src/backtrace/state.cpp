@@ -33,7 +33,7 @@ const char* text_of(int why) {
     case RowsOnly:
       return "interrupted code without call frame information";
     case OtherFunction:
-      return "the original is neither glibc's nor libgcc's";
+      return "the original is another library's";
     default:
       return sframe_unwind_stop_text(why);
   }

@@ -219,7 +219,19 @@ void work() {
   asm volatile("" : : "r"(text.data()) : "memory");
 }
 
+void walk_as_libunwind() {
+  for (int depth = 0; depth != 80; ++depth) recurse(depth, compare::libunwinds_pcs);
+  int numbers[] = {3, 1, 2};
+  std::qsort(numbers, 3, sizeof(int), [](const void* a, const void* b) {
+    compare::libunwinds_pcs();
+    return *static_cast<const int*>(a) - *static_cast<const int*>(b);
+  });
+  std::signal(SIGUSR2, [](int) { compare::libunwinds_pcs(); });
+  recurse(5, [] { std::raise(SIGUSR2); });
+}
+
 void walk_everywhere() {
+  walk_as_libunwind();
   walk_depths();
   walk_in_exceptions();
   walk_in_library();
@@ -233,7 +245,7 @@ int main(int count, char** arguments) {
   if (count != 3) return 2;
   end = Clock::now() + std::chrono::milliseconds(static_cast<long>(std::atof(arguments[1]) * 1000));
   plugin = arguments[2];
-  if (!compare::begin()) {
+  if (!compare::begin() || !compare::begin_libunwind()) {
     std::printf("nothing stands in for backtrace()\n");
     return 3;
   }
