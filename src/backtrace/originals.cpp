@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "backtrace/libunwind.hpp"
+
 constinit sframe_gen::backtrace::Originals sframe_backtrace_originals{};
 
 namespace sframe_gen::backtrace {
@@ -38,7 +40,9 @@ bool is_in(Function* function, const char* library) {
 void find_those(void* library) {
   Originals& originals = sframe_backtrace_originals;
   find(originals.backtrace, "backtrace", nullptr);
-  __atomic_store_n(&glibcs, is_in(originals.backtrace, "libc.so.6"), __ATOMIC_RELAXED);
+  // Libunwind's is its unw_backtrace() by another name.
+  const bool gives_same = is_in(originals.backtrace, "libc.so.6") || is_in(originals.backtrace, libunwind_name);
+  __atomic_store_n(&glibcs, gives_same, __ATOMIC_RELAXED);
   decltype(originals.unwind_backtrace) unwind_backtrace = nullptr;
   find(unwind_backtrace, "_Unwind_Backtrace", library);
   if (unwind_backtrace != nullptr) {
@@ -68,16 +72,29 @@ int is_libunwind(dl_phdr_info* info, std::size_t, void*) {
 void find_loaded_originals() {
   find_those(nullptr);
   // Few programs have it, and dlsym() allocates memory for what it does not find.
-  if (::dl_iterate_phdr(is_libunwind, nullptr) != 0) find_unw_backtrace();
+  if (::dl_iterate_phdr(is_libunwind, nullptr) == 0) return;
+  find_unw_backtrace();
+  find_libunwinds_steps();
+}
+
+void* find_in_libunwind(const char* name) {
+  void* found = ::dlsym(RTLD_NEXT, name);
+  if (found == nullptr) {
+    // A library that was opened later may have it for itself.
+    void* const library = ::dlopen(libunwind_name, RTLD_LAZY | RTLD_LOCAL);
+    found = library != nullptr ? ::dlsym(library, name) : nullptr;
+  }
+  if (found == nullptr) ::dlerror();  // it is not the program's error
+  return found;
 }
 
 void find_unw_backtrace() {
   Originals& originals = sframe_backtrace_originals;
-  find(originals.unw_backtrace, "unw_backtrace", nullptr);
-  __atomic_store_n(&libunwinds, is_in(originals.unw_backtrace, libunwind_name), __ATOMIC_RELAXED);
-  if (originals.unw_backtrace != nullptr) return;
-  ::dlerror();  // it is not the program's error
-  __atomic_store_n(&originals.unw_backtrace, originals.backtrace, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&originals.unw_backtrace, __ATOMIC_RELAXED) != nullptr) return;
+  auto* found = reinterpret_cast<int (*)(void**, int)>(find_in_libunwind("unw_backtrace"));
+  __atomic_store_n(&libunwinds, is_in(found, libunwind_name), __ATOMIC_RELAXED);
+  if (found == nullptr) found = originals.backtrace;
+  __atomic_store_n(&originals.unw_backtrace, found, __ATOMIC_RELEASE);
 }
 
 void find_all_originals() {

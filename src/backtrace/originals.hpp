@@ -32,6 +32,9 @@ struct Originals {
 /// Finds those that are loaded, for walks that may not: dlsym() takes locks, and much stack.
 void find_loaded_originals();
 
+/// Returns a function of libunwind, or null.
+void* find_in_libunwind(const char* name);
+
 /// Finds unw_backtrace() of libunwind. In a program that has found our own, and no libunwind, backtrace() of glibc
 /// takes its place.
 void find_unw_backtrace();
@@ -39,8 +42,9 @@ void find_unw_backtrace();
 /// Finds those that are not found yet, and loads libgcc's library for them, as backtrace() of glibc does.
 void find_all_originals();
 
-/// Whether the originals are glibc's backtrace(), libgcc's _Unwind_Backtrace() and libunwind's unw_backtrace(). Others
-/// give other frames: that of ThreadSanitizer one of its own, libunwind's _Unwind_Backtrace() none at the end.
+/// Whether the originals are glibc's or libunwind's backtrace(), libgcc's _Unwind_Backtrace() and libunwind's
+/// unw_backtrace(). Others give other frames: that of ThreadSanitizer one of its own, libunwind's _Unwind_Backtrace()
+/// none at the end.
 bool is_glibcs();
 bool is_libgccs();
 bool is_libunwinds();

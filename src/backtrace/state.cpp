@@ -34,6 +34,8 @@ const char* text_of(int why) {
       return "interrupted code without call frame information";
     case OtherFunction:
       return "the original is another library's";
+    case MoreAsked:
+      return "more was asked of a cursor of libunwind";
     default:
       return sframe_unwind_stop_text(why);
   }
@@ -100,6 +102,10 @@ void count_walk(int walked) {
     return;
   __atomic_fetch_add(&walks, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&frames, static_cast<std::uint64_t>(walked), __ATOMIC_RELAXED);
+}
+
+void count_frame() {
+  if (is_verbose) __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
 }
 
 void count_original(int why) {
