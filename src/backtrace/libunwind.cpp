@@ -228,9 +228,10 @@ int _ULx86_64_step(void* cursor) {
   int stop = 0;
   const int count = sframe_unwind_backtrace_frames(frames, 2, &registers, &stop);
   const bool is_caller = count == 2 && registers.pc_is_exact == 0;
-  if (!is_caller && stop != SFRAME_UNWIND_OUTERMOST) {
+  const bool is_end = stop == SFRAME_UNWIND_OUTERMOST && count == 1 && is_described_end(note.pc);
+  if (!is_caller && !is_end) {
     // A signal's handler is at its end: libunwind has its own ways from there.
-    hand_over(cursor, count == 2 ? static_cast<int>(MoreAsked) : stop);
+    hand_over(cursor, count == 2 || stop == SFRAME_UNWIND_OUTERMOST ? static_cast<int>(MoreAsked) : stop);
     return steps.step(cursor);
   }
   ++note.steps;

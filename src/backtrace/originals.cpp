@@ -109,6 +109,17 @@ bool is_described(std::uint64_t pc) {
   return find != nullptr && find(reinterpret_cast<void*>(pc), &bases) != nullptr;  // NOLINT(performance-no-int-to-ptr)
 }
 
+bool is_described_end(std::uint64_t pc) {
+  static std::uint64_t described[16];
+  std::uint64_t& slot = described[(pc ^ pc >> 8U) % 16];
+  if (__atomic_load_n(&slot, __ATOMIC_RELAXED) == pc) [[likely]]
+    return true;
+  const bool is_loaded = __atomic_load_n(&sframe_backtrace_originals.find_fde, __ATOMIC_RELAXED) != nullptr;
+  if (is_loaded && !is_described(pc - 1)) return false;
+  __atomic_store_n(&slot, pc, __ATOMIC_RELAXED);
+  return true;
+}
+
 bool is_glibcs() {
   return __atomic_load_n(&glibcs, __ATOMIC_RELAXED);
 }

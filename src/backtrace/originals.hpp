@@ -52,6 +52,11 @@ bool is_libunwinds();
 /// Whether a table of the original describes the instruction at `pc`. False if the original is not loaded.
 bool is_described(std::uint64_t pc);
 
+/// The same for the instruction before `pc`, which is in an outermost frame: these have few PCs, which are remembered.
+/// True if the original is not loaded. Go's entry has a row that ends a walk, and no table: there, libgcc has no last
+/// frame, and libunwind tries other ways.
+bool is_described_end(std::uint64_t pc);
+
 }  // namespace sframe_gen::backtrace
 
 extern "C" [[gnu::visibility("hidden")]] sframe_gen::backtrace::Originals sframe_backtrace_originals;

@@ -135,14 +135,22 @@ int why_original(int stop, const sframe_unwind_registers& registers) {
   return is_also_originals(registers) ? 0 : RowsOnly;
 }
 
+/// The same where the original tells whether the last frame has a table.
+int why_original_with_end(int stop, const sframe_unwind_registers& registers) {
+  const int why = why_original(stop, registers);
+  const bool is_end = stop == SFRAME_UNWIND_OUTERMOST && registers.pc_is_exact == 0;
+  return why == 0 && is_end && !is_described_end(registers.pc) ? static_cast<int>(RowsOnly) : why;
+}
+
 /// Fills `buffer` from the frame with these registers outwards. Returns how many, or that the original has to.
-int walk_pcs(void** buffer, int size, std::uint64_t sp, std::uint64_t pc, std::uint64_t fp) {
+int walk_pcs(void** buffer, int size, std::uint64_t sp, std::uint64_t pc, std::uint64_t fp,
+             int (*why_original_is)(int, const sframe_unwind_registers&)) {
   sframe_unwind_registers registers;
   set(registers, sp, pc, fp);
   int stop = 0;
   int count = sframe_unwind_backtrace_from(buffer, size, &registers, &stop);
   for (;;) {
-    if (const int why = why_original(stop, registers)) return leave_to_original(why);
+    if (const int why = why_original_is(stop, registers)) return leave_to_original(why);
     if (stop == SFRAME_UNWIND_OUTERMOST || count >= size) break;
     // The last frame comes again.
     count += sframe_unwind_backtrace_from(buffer + count - 1, size - count + 1, &registers, &stop) - 1;
@@ -212,7 +220,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_walk(vo
     return leave_to_original(FirstCall);
   }
   if (!is_glibcs()) return leave_to_original(OtherFunction);
-  return walk_pcs(buffer, size, sp, pc, fp);
+  return walk_pcs(buffer, size, sp, pc, fp, why_original);
 }
 
 extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unw_walk(void** buffer, int size,
@@ -224,7 +232,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unw_wal
   }
   if (!__atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE)) return leave_to_original(NotPrepared);
   if (!is_libunwinds()) return leave_to_original(OtherFunction);
-  return walk_pcs(buffer, size, sp, pc, fp);
+  return walk_pcs(buffer, size, sp, pc, fp, why_original_with_end);
 }
 
 extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unwind(_Unwind_Trace_Fn callback,
@@ -240,7 +248,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unwind(
   int stop = 0;
   for (int first = 0;; first = 1) {  // a later piece begins with the last frame of the one before
     const int count = sframe_unwind_backtrace_frames(frames, piece, &registers, &stop);
-    if (const int why = why_original(stop, registers)) {
+    if (const int why = why_original_with_end(stop, registers)) {
       count_original(why);
       return callbacks.calls() == 0 ? by_original : callbacks.go_on_by_original();
     }
