@@ -22,8 +22,8 @@ namespace {
 
 // libunwind-x86_64.h: a cursor has 127 words, of which the structure in it needs half, and numbers of registers are
 // DWARF's.
-constexpr std::size_t cursor_size = 127 * 8;
-constexpr int frame_pointer = 6, stack_pointer = 7, instruction_pointer = 16;
+constexpr std::size_t cursor_size = std::size_t{127} * 8;
+constexpr int rbp = 6, rsp = 7, rip = 16;
 constexpr int unspecified_error = -1;  ///< -UNW_EUNSPEC
 
 /// Where rows are. Cursors may be copied.
@@ -41,7 +41,7 @@ void* place_of_note(void* cursor) {
 }
 
 CursorNote read_note(void* cursor) {
-  CursorNote note;
+  CursorNote note{};
   std::memcpy(&note, place_of_note(cursor), sizeof note);
   return note;
 }
@@ -130,7 +130,7 @@ bool begins_by_rows(const void* caller) {
 /// `init` is libunwind's. No note is made where it writes to the place of notes itself.
 template <typename Init>
 int init_by_rows(void* cursor, const Init& init) {
-  CursorNote before;
+  CursorNote before{};
   std::memset(&before, 0x5a, sizeof before);
   write_note(cursor, before);
   const int result = init();
@@ -140,9 +140,8 @@ int init_by_rows(void* cursor, const Init& init) {
   remove_note(cursor);
   if (result < 0) return result;
   note = {{CursorNote::first_mark, CursorNote::second_mark}, 0, 0, 0, 0, 1};
-  const bool is_known = steps.get_reg(cursor, instruction_pointer, &note.pc) == 0 &&
-                        steps.get_reg(cursor, stack_pointer, &note.sp) == 0 &&
-                        steps.get_reg(cursor, frame_pointer, &note.fp) == 0;
+  const bool is_known = steps.get_reg(cursor, rip, &note.pc) == 0 && steps.get_reg(cursor, rsp, &note.sp) == 0 &&
+                        steps.get_reg(cursor, rbp, &note.fp) == 0;
   if (!is_known || note.pc == 0) return result;
   write_note(cursor, note);
   count_walk(1);
@@ -188,6 +187,7 @@ using namespace sframe_gen::backtrace;
 
 // They are no part of a header that says so.
 #pragma GCC visibility push(default)
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): libunwind's names
 extern "C" {
 
 int _ULx86_64_init_local(void* cursor, void* context) {
@@ -221,9 +221,9 @@ int _ULx86_64_step(void* cursor) {
   sframe_unwind_registers registers;
   registers.pc = note.pc;
   registers.pc_is_exact = 0;
-  registers.values[stack_pointer] = note.sp;
-  registers.values[frame_pointer] = note.fp;
-  registers.known = 1U << stack_pointer | (note.knows_fp != 0 ? 1U << frame_pointer : 0U);
+  registers.values[rsp] = note.sp;
+  registers.values[rbp] = note.fp;
+  registers.known = 1U << rsp | (note.knows_fp != 0 ? 1U << rbp : 0U);
   sframe_unwind_frame frames[2];
   int stop = 0;
   const int count = sframe_unwind_backtrace_frames(frames, 2, &registers, &stop);
@@ -236,9 +236,9 @@ int _ULx86_64_step(void* cursor) {
   }
   ++note.steps;
   note.pc = is_caller ? registers.pc : 0;
-  note.sp = registers.values[stack_pointer];
-  note.fp = registers.values[frame_pointer];
-  note.knows_fp = registers.known >> frame_pointer & 1U;
+  note.sp = registers.values[rsp];
+  note.fp = registers.values[rbp];
+  note.knows_fp = registers.known >> rbp & 1U;
   write_note(cursor, note);
   if (!is_caller) return 0;
   count_frame();
@@ -249,9 +249,9 @@ int _ULx86_64_get_reg(void* cursor, int number, Word* value) {
   const CursorNote note = read_note(cursor);
   if (is_ours(note)) {
     const bool is_at_frame = note.pc != 0;
-    if (number == instruction_pointer) return *value = note.pc, 0;
-    if (number == stack_pointer && is_at_frame) return *value = note.sp, 0;
-    if (number == frame_pointer && is_at_frame && note.knows_fp != 0) return *value = note.fp, 0;
+    if (number == rip) return *value = note.pc, 0;
+    if (number == rsp && is_at_frame) return *value = note.sp, 0;
+    if (number == rbp && is_at_frame && note.knows_fp != 0) return *value = note.fp, 0;
   }
   return answer<&Steps::get_reg>(cursor, number, value);
 }
@@ -287,6 +287,7 @@ int _ULx86_64_apply_reg_state(void* cursor, void* state) {
   return answer<&Steps::apply_reg_state>(cursor, state);
 }
 }
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
 #pragma GCC visibility pop
 
 #else
