@@ -1,5 +1,7 @@
 #include "elf/needed_files.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -65,13 +67,17 @@ std::multimap<std::string, fs::path> read_loader_cache(const fs::path& path) {
   return paths;
 }
 
+// More than any program has. Each library is looked for in each directory, so that a file could ask for days of this.
+constexpr std::size_t most_directories = 128, most_names = 2048, longest_name = 4096;
+
 /// Directories, separated by colons or, as in LD_LIBRARY_PATH, by semicolons.
 std::vector<std::string> split(std::string text) {
+  text.resize(std::min(text.size(), most_directories * longest_name));
   std::ranges::replace(text, ';', ':');
   std::vector<std::string> parts;
   std::istringstream list(text);
-  for (std::string part; std::getline(list, part, ':');)
-    if (!part.empty()) parts.push_back(std::move(part));
+  for (std::string part; parts.size() != most_directories && std::getline(list, part, ':');)
+    if (!part.empty() && part.size() <= longest_name) parts.push_back(std::move(part));
   return parts;
 }
 
@@ -139,10 +145,14 @@ class LibrarySearch {
     std::vector<std::string> inherited;
     if (by_new_path.empty()) inherited = directories_of(DT_RPATH);
     inherited.insert(inherited.end(), asking.inherited.begin(), asking.inherited.end());
+    inherited.resize(std::min(inherited.size(), most_directories));
+    std::size_t count = 0;
     for (const DynamicEntry& entry : entries) {
       if (entry.tag != DT_NEEDED) continue;
+      if (++count > most_names) break;
       const std::string name = dynamic_string(image, entries, entry.value);
-      if (name.empty() || !names_.insert(name).second) continue;
+      if (name.empty() || name.size() > longest_name || names_.size() == most_names || !names_.insert(name).second)
+        continue;
       std::vector<std::string> directories = by_new_path.empty() ? inherited : std::vector<std::string>();
       directories.insert(directories.end(), by_environment_.begin(), by_environment_.end());
       directories.insert(directories.end(), by_new_path.begin(), by_new_path.end());
@@ -166,14 +176,26 @@ class LibrarySearch {
 
   bool find_in(const fs::path& directory, const std::string& name, const std::vector<std::string>& inherited) {
     bool is_found = false;
+    for (const fs::path& place : places_in(directory)) is_found = add(place / name, inherited) || is_found;
+    return is_found;
+  }
+
+  /// The directory and those for processors in it; none if there is no such directory.
+  const std::vector<fs::path>& places_in(const fs::path& directory) {
+    constexpr std::size_t most = 8;
+    const auto [known, is_new] = places_.try_emplace(directory);
+    std::vector<fs::path>& places = known->second;
     std::error_code ignored;
+    if (!is_new || !fs::is_directory(directory, ignored)) return places;
     for (const auto& variant : fs::directory_iterator(directory / "glibc-hwcaps", ignored))
-      is_found = add(variant.path() / name, inherited) || is_found;
-    return add(directory / name, inherited) || is_found;
+      if (places.size() != most) places.push_back(variant.path());
+    places.push_back(directory);
+    return places;
   }
 
   /// False: there is no file for this machine.
   bool add(const fs::path& path, const std::vector<std::string>& inherited) {
+    if (::access(path.c_str(), R_OK) != 0) return false;
     std::error_code failed;
     const auto file = fs::canonical(path, failed);
     if (failed || !fs::is_regular_file(file, failed)) return false;
@@ -192,6 +214,7 @@ class LibrarySearch {
   std::uint16_t machine_;
   std::vector<std::string> by_environment_, usual_;
   std::optional<std::multimap<std::string, fs::path>> loader_cache_;
+  std::map<fs::path, std::vector<fs::path>> places_;
   std::set<std::string> names_;
   std::set<fs::path> paths_;
   std::deque<Asking> asking_;
