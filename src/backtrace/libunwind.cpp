@@ -118,18 +118,35 @@ void hand_over(void* cursor, int why) {
 }
 
 /// libunwind raises exceptions by its own steps, and looks for callers of its own.
-bool is_own_call(const void* caller) {
-  const auto address = reinterpret_cast<std::uint64_t>(caller);
-  return address >= own_begin && address < own_end;
+bool is_own_call(std::uint64_t caller) {
+  return caller >= own_begin && caller < own_end;
 }
 
-bool begins_by_rows(const void* caller) {
-  return __atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE) && are_libunwinds && !is_own_call(caller);
+/// Where a function of libunwind was called from.
+struct CallPlace {
+  std::uint64_t pc, sp;
+};
+
+/// `frame`: of the function that was called, which has the caller's RBP and the return address.
+CallPlace caller_of(const void* frame, const void* return_address) {
+  return {reinterpret_cast<std::uint64_t>(return_address), reinterpret_cast<std::uint64_t>(frame) + 16};
+}
+
+/// Whether a context was taken in the function that begins the walk: it has its stack pointer, and a PC nearby. A
+/// profiler's handler begins at what it has interrupted, which libunwind takes for a return address as well. Rows say
+/// other things there: of the instruction before a function's first one, say.
+bool is_there(const CallPlace& caller, const CursorNote& note) {
+  constexpr std::uint64_t near = 4096;  // bytes of code
+  return note.sp == caller.sp && note.pc - caller.pc + near <= 2 * near;
+}
+
+bool begins_by_rows(const CallPlace& caller) {
+  return __atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE) && are_libunwinds && !is_own_call(caller.pc);
 }
 
 /// `init` is libunwind's. No note is made where it writes to the place of notes itself.
 template <typename Init>
-int init_by_rows(void* cursor, const Init& init) {
+int init_by_rows(void* cursor, const CallPlace& caller, const Init& init) {
   CursorNote before{};
   std::memset(&before, 0x5a, sizeof before);
   write_note(cursor, before);
@@ -142,7 +159,7 @@ int init_by_rows(void* cursor, const Init& init) {
   note = {{CursorNote::first_mark, CursorNote::second_mark}, 0, 0, 0, 0, 1};
   const bool is_known = steps.get_reg(cursor, rip, &note.pc) == 0 && steps.get_reg(cursor, rsp, &note.sp) == 0 &&
                         steps.get_reg(cursor, rbp, &note.fp) == 0;
-  if (!is_known || note.pc == 0) return result;
+  if (!is_known || !is_there(caller, note)) return result;
   write_note(cursor, note);
   count_walk(1);
   return result;
@@ -194,8 +211,9 @@ int _ULx86_64_init_local(void* cursor, void* context) {
   auto* const init = original_step<&Steps::init_local>();
   if (init == nullptr) return unspecified_error;
   remove_note(cursor);
-  if (!begins_by_rows(__builtin_return_address(0))) return init(cursor, context);
-  return init_by_rows(cursor, [&] { return init(cursor, context); });
+  const CallPlace caller = caller_of(__builtin_frame_address(0), __builtin_return_address(0));
+  if (!begins_by_rows(caller)) return init(cursor, context);
+  return init_by_rows(cursor, caller, [&] { return init(cursor, context); });
 }
 
 int _ULx86_64_init_local2(void* cursor, void* context, int flags) {
@@ -203,8 +221,9 @@ int _ULx86_64_init_local2(void* cursor, void* context, int flags) {
   if (init == nullptr) return unspecified_error;
   remove_note(cursor);
   // With a flag, the first frame is an interrupted one.
-  if (flags != 0 || !begins_by_rows(__builtin_return_address(0))) return init(cursor, context, flags);
-  return init_by_rows(cursor, [&] { return init(cursor, context, flags); });
+  const CallPlace caller = caller_of(__builtin_frame_address(0), __builtin_return_address(0));
+  if (flags != 0 || !begins_by_rows(caller)) return init(cursor, context, flags);
+  return init_by_rows(cursor, caller, [&] { return init(cursor, context, flags); });
 }
 
 int _ULx86_64_init_remote(void* cursor, void* space, void* argument) {
@@ -228,7 +247,7 @@ int _ULx86_64_step(void* cursor) {
   int stop = 0;
   const int count = sframe_unwind_backtrace_frames(frames, 2, &registers, &stop);
   const bool is_caller = count == 2 && registers.pc_is_exact == 0;
-  const bool is_end = stop == SFRAME_UNWIND_OUTERMOST && count == 1 && is_described_end(note.pc);
+  const bool is_end = stop == SFRAME_UNWIND_OUTERMOST && count == 1 && is_call_described(note.pc);
   if (!is_caller && !is_end) {
     // A signal's handler is at its end: libunwind has its own ways from there.
     hand_over(cursor, count == 2 || stop == SFRAME_UNWIND_OUTERMOST ? static_cast<int>(MoreAsked) : stop);

@@ -109,7 +109,7 @@ bool is_described(std::uint64_t pc) {
   return find != nullptr && find(reinterpret_cast<void*>(pc), &bases) != nullptr;  // NOLINT(performance-no-int-to-ptr)
 }
 
-bool is_described_end(std::uint64_t pc) {
+bool is_call_described(std::uint64_t pc) {
   static std::uint64_t described[16];
   std::uint64_t& slot = described[(pc ^ pc >> 8U) % 16];
   if (__atomic_load_n(&slot, __ATOMIC_RELAXED) == pc) [[likely]]

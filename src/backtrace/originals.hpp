@@ -52,10 +52,10 @@ bool is_libunwinds();
 /// Whether a table of the original describes the instruction at `pc`. False if the original is not loaded.
 bool is_described(std::uint64_t pc);
 
-/// The same for the instruction before `pc`, which is in an outermost frame: these have few PCs, which are remembered.
+/// The same for the instruction before `pc`, of first and outermost frames: these have few PCs, which are remembered.
 /// True if the original is not loaded. Go's entry has a row that ends a walk, and no table: there, libgcc has no last
 /// frame, and libunwind tries other ways.
-bool is_described_end(std::uint64_t pc);
+bool is_call_described(std::uint64_t pc);
 
 }  // namespace sframe_gen::backtrace
 

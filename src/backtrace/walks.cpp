@@ -139,7 +139,7 @@ int why_original(int stop, const sframe_unwind_registers& registers) {
 int why_original_with_end(int stop, const sframe_unwind_registers& registers) {
   const int why = why_original(stop, registers);
   const bool is_end = stop == SFRAME_UNWIND_OUTERMOST && registers.pc_is_exact == 0;
-  return why == 0 && is_end && !is_described_end(registers.pc) ? static_cast<int>(RowsOnly) : why;
+  return why == 0 && is_end && !is_call_described(registers.pc) ? static_cast<int>(RowsOnly) : why;
 }
 
 /// Fills `buffer` from the frame with these registers outwards. Returns how many, or that the original has to.

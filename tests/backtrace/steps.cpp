@@ -4,7 +4,9 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/time.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "../unwind/recurse.hpp"
@@ -83,11 +86,14 @@ bool begin() {
   return ours.step != theirs.step;
 }
 
-void walk_with(const Functions& functions, void* context, bool has_flags, Walk& walk) {
-  alignas(16) char cursor[127 * 8];
-  // Libunwind's own functions would leave a note of ours there.
-  std::memset(cursor, &functions == &ours ? 0x33 : 0, sizeof cursor);
+/// `given`: where the walk begins; null: here.
+[[gnu::noinline]] void walk_with(const Functions& functions, void* given, bool has_flags, Walk& walk) {
+  alignas(16) static thread_local char cursor[127 * 8], own[2048];
   std::memset(&walk, 0, sizeof walk);
+  // Libunwind's own functions would take a note of ours for theirs.
+  std::memset(cursor, &functions == &ours ? 0x33 : 0, sizeof cursor);
+  void* context = given;
+  if (given == nullptr) get_context(context = own);
   if ((has_flags ? functions.init2(cursor, context, 0) : functions.init(cursor, context)) < 0) return;
   do {
     Frame& frame = walk.frames[walk.count];
@@ -95,7 +101,8 @@ void walk_with(const Functions& functions, void* context, bool has_flags, Walk& 
     frame.result += functions.get_reg(cursor, stack_pointer, &frame.sp);
     frame.result += functions.get_reg(cursor, frame_pointer, &frame.fp);
     if (walk.count >= first_question) {
-      frame.result += functions.get_reg(cursor, kept_register, &frame.kept);
+      // The first two functions have other values there in the second walk.
+      if (walk.count > 1) frame.result += functions.get_reg(cursor, kept_register, &frame.kept);
       frame.is_signal_frame = functions.is_signal_frame(cursor);
       frame.result += functions.get_proc_name(cursor, frame.name, sizeof frame.name, &frame.offset);
     }
@@ -104,24 +111,55 @@ void walk_with(const Functions& functions, void* context, bool has_flags, Walk& 
   walk.last_result = functions.get_reg(cursor, instruction_pointer, &walk.last_ip);
 }
 
-[[gnu::noinline]] void compare() {
-  alignas(16) static char context[2048];
-  static Walk one, other;
-  for (const bool has_flags : {false, true}) {
-    get_context(context);
-    walk_with(ours, context, has_flags, one);
-    walk_with(theirs, context, has_flags, other);
-    ++walks;
-    frames += static_cast<unsigned long>(one.count) + 1;
-    if (one.count > 1 && std::memcmp(&one, &other, sizeof one) == 0) continue;
-    ++different;
-    std::printf("%d and %d frames, last steps %d and %d\n", one.count, other.count, one.last_step, other.last_step);
+/// Both calls are one instruction: so the stacks are the same.
+[[gnu::noinline]] void compare_from(void* given, bool has_flags) {
+  static Walk results[2];
+  for (int i = 0; i != 2; ++i) {
+    walk_with(i == 0 ? ours : theirs, given, has_flags, results[i]);
+    asm volatile("" : "+r"(i));
   }
+  const auto& [one, other] = results;
+  ++walks;
+  frames += static_cast<unsigned long>(one.count) + 1;
+  if (std::memcmp(&one, &other, sizeof one) == 0) return;
+  ++different;
+  std::printf("from %lx: %d and %d frames, last steps %d and %d\n", one.frames[0].ip, one.count, other.count,
+              one.last_step, other.last_step);
+}
+
+void compare() {
+  compare_from(nullptr, false);
+  compare_from(nullptr, true);
 }
 
 [[gnu::noinline]] void throw_from(int depth) {
   if (depth == 0) throw std::runtime_error("thrown");
   throw_from(depth - 1);
+}
+
+/// What a profiler does in the handler of its timer: the first frame is the interrupted one, of which libunwind is not
+/// told.
+void compare_interrupted(int, siginfo_t*, void* context) {
+  first_question = most_frames;
+  compare_from(context, false);
+}
+
+[[gnu::noinline]] std::size_t work(int depth) {
+  std::string text;
+  for (int i = 0; i != 20; ++i) text += std::to_string(i * depth);
+  return depth == 0 ? text.size() : work(depth - 1) + text.size();
+}
+
+void walk_from_timer(double seconds) {
+  struct sigaction action = {};
+  action.sa_sigaction = compare_interrupted;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  ::sigaction(SIGPROF, &action, nullptr);
+  const itimerval often{{0, 1000}, {0, 1000}}, never{};
+  ::setitimer(ITIMER_PROF, &often, nullptr);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end) work(10);
+  ::setitimer(ITIMER_PROF, &never, nullptr);
 }
 
 void walk_everywhere() {
@@ -143,7 +181,7 @@ void walk_everywhere() {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
   if (!begin()) {
     std::printf("nothing stands in for libunwind\n");
     return 3;
@@ -153,6 +191,7 @@ int main() {
     first_question = question;
     walk_everywhere();
   }
+  walk_from_timer(count > 1 ? std::atof(arguments[1]) : 0.5);
   std::printf("%lu walks, %lu frames, %lu different\n", walks, frames, different);
   return different == 0 && walks > 0 ? 0 : 1;
 }
