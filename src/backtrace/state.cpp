@@ -31,7 +31,7 @@ const char* text_of(int why) {
     case FirstCall:
       return "the first call";
     case RowsOnly:
-      return "interrupted code without call frame information";
+      return "code without call frame information";
     case OtherFunction:
       return "the original is another library's";
     case MoreAsked:
