@@ -1,7 +1,7 @@
 # bash completion for sframe-gen. It needs nothing but bash: bash-completion's functions are used where they are there.
 
 # >>> options, made from src/cli/option_table.cpp
-_sframe_gen_options='--verify --against --remove --section-only --check --dump --only --lookup --emit --section-address --launch --list-readers -h --help -V --version
+_sframe_gen_options='--verify --against --remove --section-only --check --dump --only --lookup --emit --section-address --to-cache --launch --list-readers -h --help -V --version
   -o --output -n --dry-run -r --recursive -X --exclude --objects --linked-only -j --jobs --skip-non-elf --skip-refused --cfi-from --ignore-build-id --from-sframe --no-undo --fsync --move-headers --drop-signature
   --for --sframe-version --compact --flexible --no-stubs --omit-disproved --synthesize --bounded-tables-only --no-padding --no-pcrel --no-ra-undefined
   --report -v --verbose --explain -q --quiet'

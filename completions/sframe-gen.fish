@@ -40,6 +40,7 @@ complete -c sframe-gen -l lookup -d 'print the unwind rule at an address or symb
 complete -c sframe-gen -l emit -d 'write only the section, as section or asm' -x -a "section\t'its bytes'
 asm\t'text for any assembler'"
 complete -c sframe-gen -l section-address -d 'with --emit, where the section will be' -x
+complete -c sframe-gen -l to-cache -d 'put sections for sframe-backtrace in DIR' -r -F
 complete -c sframe-gen -l launch -d 'run the compiler after --, convert its objects'
 complete -c sframe-gen -l list-readers -d 'print the names for --for and --check'
 complete -c sframe-gen -s h -l help -d 'print this help'

@@ -1,8 +1,11 @@
 #include "backtrace/originals.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstring>
+
+#include "backtrace/libunwind.hpp"
 
 constinit sframe_gen::backtrace::Originals sframe_backtrace_originals{};
 
@@ -11,7 +14,9 @@ namespace {
 
 constexpr char libgcc_name[] = "libgcc_s.so.1";
 
-bool glibcs, libgccs;  ///< of is_glibcs() and is_libgccs()
+constexpr char libunwind_name[] = "libunwind.so.8";
+
+bool glibcs, libgccs, libunwinds;  ///< of is_glibcs() and those like it
 
 /// Looks for a function in what was loaded after this library, and in `library`, if that is not null.
 template <typename Function>
@@ -35,7 +40,9 @@ bool is_in(Function* function, const char* library) {
 void find_those(void* library) {
   Originals& originals = sframe_backtrace_originals;
   find(originals.backtrace, "backtrace", nullptr);
-  __atomic_store_n(&glibcs, is_in(originals.backtrace, "libc.so.6"), __ATOMIC_RELAXED);
+  // Libunwind's is its unw_backtrace() by another name.
+  const bool gives_same = is_in(originals.backtrace, "libc.so.6") || is_in(originals.backtrace, libunwind_name);
+  __atomic_store_n(&glibcs, gives_same, __ATOMIC_RELAXED);
   decltype(originals.unwind_backtrace) unwind_backtrace = nullptr;
   find(unwind_backtrace, "_Unwind_Backtrace", library);
   if (unwind_backtrace != nullptr) {
@@ -56,10 +63,38 @@ void find_those(void* library) {
   }
 }
 
+int is_libunwind(dl_phdr_info* info, std::size_t, void*) {
+  return std::strstr(info->dlpi_name, libunwind_name) != nullptr ? 1 : 0;
+}
+
 }  // namespace
 
 void find_loaded_originals() {
   find_those(nullptr);
+  // Few programs have it, and dlsym() allocates memory for what it does not find.
+  if (::dl_iterate_phdr(is_libunwind, nullptr) == 0) return;
+  find_unw_backtrace();
+  find_libunwinds_steps();
+}
+
+void* find_in_libunwind(const char* name) {
+  void* found = ::dlsym(RTLD_NEXT, name);
+  if (found == nullptr) {
+    // A library that was opened later may have it for itself.
+    void* const library = ::dlopen(libunwind_name, RTLD_LAZY | RTLD_LOCAL);
+    found = library != nullptr ? ::dlsym(library, name) : nullptr;
+  }
+  if (found == nullptr) ::dlerror();  // it is not the program's error
+  return found;
+}
+
+void find_unw_backtrace() {
+  Originals& originals = sframe_backtrace_originals;
+  if (__atomic_load_n(&originals.unw_backtrace, __ATOMIC_RELAXED) != nullptr) return;
+  auto* found = reinterpret_cast<int (*)(void**, int)>(find_in_libunwind("unw_backtrace"));
+  __atomic_store_n(&libunwinds, is_in(found, libunwind_name), __ATOMIC_RELAXED);
+  if (found == nullptr) found = originals.backtrace;
+  __atomic_store_n(&originals.unw_backtrace, found, __ATOMIC_RELEASE);
 }
 
 void find_all_originals() {
@@ -74,12 +109,27 @@ bool is_described(std::uint64_t pc) {
   return find != nullptr && find(reinterpret_cast<void*>(pc), &bases) != nullptr;  // NOLINT(performance-no-int-to-ptr)
 }
 
+bool is_call_described(std::uint64_t pc) {
+  static std::uint64_t described[16];
+  std::uint64_t& slot = described[(pc ^ pc >> 8U) % 16];
+  if (__atomic_load_n(&slot, __ATOMIC_RELAXED) == pc) [[likely]]
+    return true;
+  const bool is_loaded = __atomic_load_n(&sframe_backtrace_originals.find_fde, __ATOMIC_RELAXED) != nullptr;
+  if (is_loaded && !is_described(pc - 1)) return false;
+  __atomic_store_n(&slot, pc, __ATOMIC_RELAXED);
+  return true;
+}
+
 bool is_glibcs() {
   return __atomic_load_n(&glibcs, __ATOMIC_RELAXED);
 }
 
 bool is_libgccs() {
   return __atomic_load_n(&libgccs, __ATOMIC_RELAXED);
+}
+
+bool is_libunwinds() {
+  return __atomic_load_n(&libunwinds, __ATOMIC_RELAXED);
 }
 
 }  // namespace sframe_gen::backtrace

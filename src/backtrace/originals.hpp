@@ -13,9 +13,10 @@ struct FunctionBases {
 
 /// What the program would have called without this library. Null: not found yet.
 struct Originals {
-  // The entries in assembly jump to these two.
+  // The entries in assembly jump to these three.
   int (*backtrace)(void**, int);
   _Unwind_Reason_Code (*unwind_backtrace)(_Unwind_Trace_Fn, void*);
+  int (*unw_backtrace)(void**, int);
 
   decltype(&::_Unwind_GetIP) get_ip;
   decltype(&::_Unwind_GetIPInfo) get_ip_info;
@@ -31,16 +32,30 @@ struct Originals {
 /// Finds those that are loaded, for walks that may not: dlsym() takes locks, and much stack.
 void find_loaded_originals();
 
+/// Returns a function of libunwind, or null.
+void* find_in_libunwind(const char* name);
+
+/// Finds unw_backtrace() of libunwind. In a program that has found our own, and no libunwind, backtrace() of glibc
+/// takes its place.
+void find_unw_backtrace();
+
 /// Finds those that are not found yet, and loads libgcc's library for them, as backtrace() of glibc does.
 void find_all_originals();
 
-/// Whether the originals are glibc's backtrace() and libgcc's _Unwind_Backtrace(). Others give other frames: that of
-/// ThreadSanitizer one of its own, libunwind's none at the end.
+/// Whether the originals are glibc's or libunwind's backtrace(), libgcc's _Unwind_Backtrace() and libunwind's
+/// unw_backtrace(). Others give other frames: that of ThreadSanitizer one of its own, libunwind's _Unwind_Backtrace()
+/// none at the end.
 bool is_glibcs();
 bool is_libgccs();
+bool is_libunwinds();
 
 /// Whether a table of the original describes the instruction at `pc`. False if the original is not loaded.
 bool is_described(std::uint64_t pc);
+
+/// The same for the instruction before `pc`, of first and outermost frames: these have few PCs, which are remembered.
+/// True if the original is not loaded. Go's entry has a row that ends a walk, and no table: there, libgcc has no last
+/// frame, and libunwind tries other ways.
+bool is_call_described(std::uint64_t pc);
 
 }  // namespace sframe_gen::backtrace
 

@@ -1,5 +1,6 @@
-// backtrace() and _Unwind_Backtrace() by rows. The entries keep the caller's registers: where rows do not lead to the
-// outermost frame, the original function is jumped to as if it had been called. Its walk then has no frame of ours.
+// backtrace(), _Unwind_Backtrace() and unw_backtrace() by rows. The entries keep the caller's registers: where rows do
+// not lead to the outermost frame, the original function is jumped to as if it had been called. Its walk then has no
+// frame of ours.
 
 #include <unwind.h>
 
@@ -84,13 +85,15 @@ asm(R"(
     R"(
         entry   backtrace, sframe_backtrace_walk, 0
         entry   _Unwind_Backtrace, sframe_backtrace_unwind, 8
+        entry   unw_backtrace, sframe_backtrace_unw_walk, 16
         .purgem entry
 )");
 
 namespace sframe_gen::backtrace {
 namespace {
 
-static_assert(offsetof(Originals, backtrace) == 0 && offsetof(Originals, unwind_backtrace) == 8);
+static_assert(offsetof(Originals, backtrace) == 0 && offsetof(Originals, unwind_backtrace) == 8 &&
+              offsetof(Originals, unw_backtrace) == 16);
 
 constexpr int by_original = -1;
 /// Frames that a walk finds before callbacks get them: 24 bytes each, on stacks that may be small.
@@ -130,6 +133,30 @@ bool is_also_originals(const sframe_unwind_registers& registers) {
 int why_original(int stop, const sframe_unwind_registers& registers) {
   if (stop != SFRAME_UNWIND_STEPPED && stop != SFRAME_UNWIND_OUTERMOST) return stop;
   return is_also_originals(registers) ? 0 : RowsOnly;
+}
+
+/// The same where the original tells whether the last frame has a table.
+int why_original_with_end(int stop, const sframe_unwind_registers& registers) {
+  const int why = why_original(stop, registers);
+  const bool is_end = stop == SFRAME_UNWIND_OUTERMOST && registers.pc_is_exact == 0;
+  return why == 0 && is_end && !is_call_described(registers.pc) ? static_cast<int>(RowsOnly) : why;
+}
+
+/// Fills `buffer` from the frame with these registers outwards. Returns how many, or that the original has to.
+int walk_pcs(void** buffer, int size, std::uint64_t sp, std::uint64_t pc, std::uint64_t fp,
+             int (*why_original_is)(int, const sframe_unwind_registers&)) {
+  sframe_unwind_registers registers;
+  set(registers, sp, pc, fp);
+  int stop = 0;
+  int count = sframe_unwind_backtrace_from(buffer, size, &registers, &stop);
+  for (;;) {
+    if (const int why = why_original_is(stop, registers)) return leave_to_original(why);
+    if (stop == SFRAME_UNWIND_OUTERMOST || count >= size) break;
+    // The last frame comes again.
+    count += sframe_unwind_backtrace_from(buffer + count - 1, size - count + 1, &registers, &stop) - 1;
+  }
+  count_walk(count);
+  return count;
 }
 
 /// Calls a callback with frames.
@@ -193,18 +220,19 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_walk(vo
     return leave_to_original(FirstCall);
   }
   if (!is_glibcs()) return leave_to_original(OtherFunction);
-  sframe_unwind_registers registers;
-  set(registers, sp, pc, fp);
-  int stop = 0;
-  int count = sframe_unwind_backtrace_from(buffer, size, &registers, &stop);
-  for (;;) {
-    if (const int why = why_original(stop, registers)) return leave_to_original(why);
-    if (stop == SFRAME_UNWIND_OUTERMOST || count >= size) break;
-    // The last frame comes again.
-    count += sframe_unwind_backtrace_from(buffer + count - 1, size - count + 1, &registers, &stop) - 1;
+  return walk_pcs(buffer, size, sp, pc, fp, why_original);
+}
+
+extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unw_walk(void** buffer, int size,
+                                                                                  std::uint64_t sp, std::uint64_t pc,
+                                                                                  std::uint64_t fp) {
+  if (sframe_backtrace_originals.unw_backtrace == nullptr) {
+    if (sframe_backtrace_originals.backtrace == nullptr) find_loaded_originals();
+    find_unw_backtrace();
   }
-  count_walk(count);
-  return count;
+  if (!__atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE)) return leave_to_original(NotPrepared);
+  if (!is_libunwinds()) return leave_to_original(OtherFunction);
+  return walk_pcs(buffer, size, sp, pc, fp, why_original_with_end);
 }
 
 extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unwind(_Unwind_Trace_Fn callback,
@@ -220,7 +248,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] int sframe_backtrace_unwind(
   int stop = 0;
   for (int first = 0;; first = 1) {  // a later piece begins with the last frame of the one before
     const int count = sframe_unwind_backtrace_frames(frames, piece, &registers, &stop);
-    if (const int why = why_original(stop, registers)) {
+    if (const int why = why_original_with_end(stop, registers)) {
       count_original(why);
       return callbacks.calls() == 0 ? by_original : callbacks.go_on_by_original();
     }

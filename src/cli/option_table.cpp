@@ -71,6 +71,7 @@ constexpr Option table[]{
     {"lookup", 0, commands, text("LOCATION"), "print the unwind rule at an address or symbol"},
     {"emit", 0, commands, choose("FORM", forms_of_emit), "write only the section, as section or asm"},
     {"section-address", 0, commands, text("ADDRESS"), "with --emit, where the section will be"},
+    {"to-cache", 0, commands, file("DIR"), "put sections for sframe-backtrace in DIR"},
     {"launch", 0, commands, flag, "run the compiler after --, convert its objects"},
     {"list-readers", 0, commands, flag, "print the names for --for and --check"},
     {"help", 'h', commands, flag, "print this help"},
@@ -116,7 +117,6 @@ std::span<const Option> option_table() {
 
 std::string help_text() {
   return "Usage: sframe-gen [OPTION]... FILE...\n"
-         "       sframe-gen --launch [OPTION]... -- COMPILER ARGUMENT...\n"
          "Add an .sframe section, made from call frame information (CFI), to ELF files. Each is replaced "
          "atomically.\n" +
          described(table) +

@@ -19,12 +19,13 @@ using command_line::number_of;
 using sframe::Version;
 
 // In the order in which messages name two of them.
-constexpr std::array<std::pair<Action, const char*>, 10> action_options{{{Action::Emit, "emit"},
+constexpr std::array<std::pair<Action, const char*>, 11> action_options{{{Action::Emit, "emit"},
                                                                          {Action::Remove, "remove"},
                                                                          {Action::Dump, "dump"},
                                                                          {Action::LookUp, "lookup"},
                                                                          {Action::Verify, "verify"},
                                                                          {Action::Check, "check"},
+                                                                         {Action::ToCache, "to-cache"},
                                                                          {Action::Launch, "launch"},
                                                                          {Action::Help, "help"},
                                                                          {Action::Version, "version"},
@@ -78,18 +79,19 @@ void check_uses(const Given& given, Action action) {
     for (const char* const option : options) fail_if_both(given, option, {name});
   };
   using enum Action;
-  fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch}, {"drop-signature", "explain", "no-undo"});
-  fail_if_with({Emit, Dump, LookUp, Verify, Check, Launch}, {"objects"});
-  fail_if_with({Remove, Dump, LookUp, Verify, Check, Launch},
+  fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, ToCache, Launch}, {"drop-signature", "explain", "no-undo"});
+  fail_if_with({Emit, Dump, LookUp, Verify, Check, ToCache, Launch}, {"objects"});
+  fail_if_with({Remove, Dump, LookUp, Verify, Check, ToCache, Launch},
                {"from-sframe", "move-headers", "omit-disproved", "synthesize"});
-  fail_if_with({Dump, LookUp, Verify, Check, Launch}, {"dry-run", "output"});
-  fail_if_with({Dump, LookUp, Verify, Check}, {"fsync"});
-  fail_if_with({Remove, Dump, LookUp, Verify, Check}, {"compact", "flexible", "for", "no-padding", "no-pcrel",
-                                                       "no-ra-undefined", "no-stubs", "sframe-version"});
-  fail_if_with({Remove, Dump, LookUp, Check, Launch}, {"cfi-from"});
+  fail_if_with({Dump, LookUp, Verify, Check, ToCache, Launch}, {"dry-run", "output"});
+  fail_if_with({Dump, LookUp, Verify, Check, ToCache}, {"fsync"});
+  // sframe-trace reads the cache, too, and makes its sections without options.
+  fail_if_with({Remove, Dump, LookUp, Verify, Check, ToCache}, {"compact", "flexible", "for", "no-padding", "no-pcrel",
+                                                                "no-ra-undefined", "no-stubs", "sframe-version"});
+  fail_if_with({Remove, Dump, LookUp, Check, ToCache, Launch}, {"cfi-from"});
   fail_if_with({Emit, Dump, LookUp, Launch}, {"jobs"});
   fail_if_with({Emit, LookUp, Launch}, {"recursive"});
-  fail_if_with({Dump, LookUp, Launch}, {"report"});
+  fail_if_with({Dump, LookUp, ToCache, Launch}, {"report"});
   fail_if_with({Emit, Launch}, {"skip-non-elf"});
   // The options of the command itself say what it reads and writes.
   fail_if_with({Launch}, {"ignore-build-id", "skip-refused"});
@@ -243,6 +245,7 @@ void take(const Given& given, Options& options) {
   const bool proves = options.convert.omit_disproved || options.convert.synthesize || options.against == Witness::Code;
   if (options.convert.bounded_tables_only && !proves)
     throw UsageError("--bounded-tables-only requires --against=code, --omit-disproved or --synthesize");
+  options.cache = given.value_of("to-cache").value_or(std::string());
   options.section_only = given.has("section-only");
   options.place = given.value_of("lookup").value_or(std::string());
   if (const auto readers = given.value_of("check")) options.readers = readers_of(*readers);

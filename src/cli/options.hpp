@@ -27,6 +27,7 @@ enum class Action : std::uint8_t {
   LookUp,
   Verify,
   Check,
+  ToCache,
   Launch,
   ListReaders,
   Help,
@@ -60,6 +61,7 @@ struct Options {
   std::vector<std::string> only;                 ///< --only
   Witness against = Witness::Dwarf;              ///< --verify --against
   bool section_only = false;                     ///< --remove --section-only
+  std::filesystem::path cache;                   ///< --to-cache
   std::string place;                             ///< --lookup
   std::vector<const ReaderTarget*> readers;      ///< --check; empty: all that read such files
   bool skip_non_elf = false;

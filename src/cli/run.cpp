@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/section_cache.hpp"
 #include "cli/file_tree.hpp"
 #include "cli/file_work.hpp"
 #include "cli/report/json.hpp"
@@ -125,14 +126,14 @@ class ProgramRun {
   /// Linkers read objects and archives, so converting these changes every link. Commands that look for sections look
   /// everywhere.
   TreeFiles wanted() const {
-    if (options_.linked_only) return TreeFiles::Linked;
+    if (options_.linked_only || options_.action == Action::ToCache) return TreeFiles::Linked;
     const bool changes_files = options_.action == Action::Convert || options_.action == Action::Remove;
     return changes_files && !options_.objects ? TreeFiles::Loaded : TreeFiles::All;
   }
 
   void find(const std::filesystem::path& directory) try {
     FoundFiles found = find_files(directory, {options_.excluded, wanted()});
-    if (!options_.linked_only) left_alone_.merge(found.left_alone);
+    if (wanted() != TreeFiles::Linked) left_alone_.merge(found.left_alone);
     // A directory may be named twice, or inside another one that is named.
     for (const std::string& failure : found.failures)
       if (failures_.insert(failure).second) failed(directory, failure);
@@ -276,6 +277,7 @@ void for_each_in_order(std::span<const std::uint64_t> weights, unsigned jobs, st
 }
 
 int run(const Options& options) {
+  if (options.action == Action::ToCache) api::make_cache_directory(options.cache);
   return ProgramRun(options).all();
 }
 

@@ -5,13 +5,16 @@
 #include <cstdio>
 #include <cstring>
 
+/// Libunwind's, which this is not linked to.
+extern "C" int unw_backtrace(void** buffer, int size) __attribute__((weak));
+
 namespace compare {
 
 Tally tally;
 
 namespace {
 
-Backtrace original_backtrace;
+Backtrace original_backtrace, original_unw_backtrace;
 UnwindBacktrace original_unwind;
 
 /// What libgcc exports, which its header does not declare for these.
@@ -81,6 +84,15 @@ void note(bool is_same, int frames) {
   if (!is_same) tally.different.fetch_add(1, std::memory_order_relaxed);
 }
 
+constexpr int most_pcs = 64;
+
+void note_pcs(const char* what, void* const* ours, int count, void* const* theirs, int other_count) {
+  bool is_same = count == other_count && count > 0;
+  for (int i = 1; is_same && i < count; ++i) is_same = ours[i] == theirs[i];
+  if (!is_same) std::printf("%s: %d and %d frames\n", what, count, other_count);
+  note(is_same, count);
+}
+
 }  // namespace
 
 bool begin() {
@@ -96,15 +108,23 @@ bool begin() {
   return original_backtrace != &::backtrace && original_unwind != &::_Unwind_Backtrace;
 }
 
+bool begin_libunwind() {
+  void* const libunwind = ::dlopen("libunwind.so.8", RTLD_LAZY | RTLD_GLOBAL);
+  if (libunwind == nullptr || &::unw_backtrace == nullptr) return false;
+  original_unw_backtrace = reinterpret_cast<Backtrace>(::dlsym(libunwind, "unw_backtrace"));
+  return original_unw_backtrace != &::unw_backtrace;
+}
+
 [[gnu::noinline]] void pcs() {
-  constexpr int most = 64;
-  void *ours[most], *theirs[most];
-  const int count = ::backtrace(ours, most);
-  const int other_count = original_backtrace(theirs, most);
-  bool is_same = count == other_count && count > 0;
-  for (int i = 1; is_same && i < count; ++i) is_same = ours[i] == theirs[i];
-  if (!is_same) std::printf("backtrace(): %d and %d frames\n", count, other_count);
-  note(is_same, count);
+  void *ours[most_pcs], *theirs[most_pcs];
+  const int count = ::backtrace(ours, most_pcs);
+  note_pcs("backtrace()", ours, count, theirs, original_backtrace(theirs, most_pcs));
+}
+
+[[gnu::noinline]] void libunwinds_pcs() {
+  void *ours[most_pcs], *theirs[most_pcs];
+  const int count = ::unw_backtrace(ours, most_pcs);
+  note_pcs("unw_backtrace()", ours, count, theirs, original_unw_backtrace(theirs, most_pcs));
 }
 
 [[gnu::noinline]] void contexts(int most) {

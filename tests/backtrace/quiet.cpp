@@ -18,6 +18,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../unwind/recurse.hpp"
+
 extern "C" void* __libc_malloc(std::size_t size);  // NOLINT(bugprone-reserved-identifier): glibc's
 
 namespace {
@@ -82,19 +84,6 @@ void expect(bool holds, const char* what) {
   good = false;
 }
 
-[[gnu::noinline]] int recurse(int depth, void (*action)()) {
-  char bytes[40];
-  std::memset(bytes, depth, sizeof bytes);
-  asm volatile("" : : "r"(bytes) : "memory");
-  if (depth == 0) {
-    action();
-  } else {
-    recurse(depth - 1, action);
-  }
-  asm volatile("" : : "r"(bytes) : "memory");
-  return bytes[depth % 40];
-}
-
 using Backtrace = int (*)(void**, int);
 using UnwindBacktrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
 
@@ -137,9 +126,9 @@ void walk() {
 }
 
 void call_nothing() {
-  recurse(40, walk);
+  recurse<40>(40, walk);
   const unsigned long before = calls;
-  recurse(40, walk);
+  recurse<40>(40, walk);
   expect(frames > 40, "frames");
   expect(calls == before, "a walk that calls nothing");
 }
@@ -148,9 +137,9 @@ void call_nothing() {
 void make_no_system_call() {
   const pid_t child = ::fork();
   if (child == 0) {
-    recurse(40, walk);
+    recurse<40>(40, walk);
     if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) ::_exit(2);
-    recurse(40, walk);
+    recurse<40>(40, walk);
     ::syscall(SYS_exit, frames > 40 ? 0 : 1);
   }
   int status = 0;
@@ -175,7 +164,7 @@ std::size_t stack_used(void (*action)()) {
   std::size_t used = 0;
   for (int turn = 0; turn != 2; ++turn) {  // the first one binds functions
     std::memset(bytes, paint, sizeof bytes);
-    recurse(40, [] { std::raise(SIGUSR1); });
+    recurse<40>(40, [] { std::raise(SIGUSR1); });
     const unsigned char* lowest = bytes;
     while (*lowest == paint) ++lowest;
     used = static_cast<std::size_t>(bytes + sizeof bytes - lowest);

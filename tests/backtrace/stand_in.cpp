@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "../unwind/recurse.hpp"
 #include "compare.hpp"
 
 namespace {
@@ -39,27 +40,14 @@ bool is_time_left() {
   return Clock::now() < end;
 }
 
-[[gnu::noinline]] int recurse(int depth, void (*action)()) {
-  char bytes[40];
-  std::memset(bytes, depth, sizeof bytes);
-  asm volatile("" : : "r"(bytes) : "memory");
-  if (depth == 0) {
-    action();
-  } else {
-    recurse(depth - 1, action);
-  }
-  asm volatile("" : : "r"(bytes) : "memory");
-  return bytes[depth % 40];
-}
-
 /// Every number of frames around that of a piece, and of the buffers.
 void walk_depths() {
-  for (int depth = 0; depth != 80; ++depth) recurse(depth, compare::all);
+  for (int depth = 0; depth != 80; ++depth) recurse<40>(depth, compare::all);
   for (const int most : {1, 2, 15, 16, 17, 31, 32, 33, 64}) {
     static int frames;
     frames = most;
-    recurse(40, [] { compare::contexts(frames); });
-    recurse(3, [] { compare::contexts(frames); });
+    recurse<40>(40, [] { compare::contexts(frames); });
+    recurse<40>(3, [] { compare::contexts(frames); });
   }
 }
 
@@ -135,7 +123,7 @@ void walk_on_small_stack() {
   action.sa_handler = [](int) { compare::pcs(); };
   action.sa_flags = SA_ONSTACK;
   ::sigaction(SIGUSR1, &action, nullptr);
-  recurse(5, [] { std::raise(SIGUSR1); });
+  recurse<40>(5, [] { std::raise(SIGUSR1); });
   stack.ss_flags = SS_DISABLE;
   ::sigaltstack(&stack, nullptr);
 }
@@ -150,8 +138,8 @@ void walk_from_nowhere() {
   auto* const function = reinterpret_cast<void (*)(void (*)())>(page);
   function(compare::all);
   // More than a piece of frames above it, which are callbacks' before it is met.
-  function([] { recurse(40, compare::all); });
-  function([] { recurse(40, [] { compare::contexts(64); }); });
+  function([] { recurse<40>(40, compare::all); });
+  function([] { recurse<40>(40, [] { compare::contexts(64); }); });
   ::munmap(page, 4096);
 #endif
 }
@@ -219,7 +207,19 @@ void work() {
   asm volatile("" : : "r"(text.data()) : "memory");
 }
 
+void walk_as_libunwind() {
+  for (int depth = 0; depth != 80; ++depth) recurse<40>(depth, compare::libunwinds_pcs);
+  int numbers[] = {3, 1, 2};
+  std::qsort(numbers, 3, sizeof(int), [](const void* a, const void* b) {
+    compare::libunwinds_pcs();
+    return *static_cast<const int*>(a) - *static_cast<const int*>(b);
+  });
+  std::signal(SIGUSR2, [](int) { compare::libunwinds_pcs(); });
+  recurse<40>(5, [] { std::raise(SIGUSR2); });
+}
+
 void walk_everywhere() {
+  walk_as_libunwind();
   walk_depths();
   walk_in_exceptions();
   walk_in_library();
@@ -233,7 +233,7 @@ int main(int count, char** arguments) {
   if (count != 3) return 2;
   end = Clock::now() + std::chrono::milliseconds(static_cast<long>(std::atof(arguments[1]) * 1000));
   plugin = arguments[2];
-  if (!compare::begin()) {
+  if (!compare::begin() || !compare::begin_libunwind()) {
     std::printf("nothing stands in for backtrace()\n");
     return 3;
   }
@@ -247,10 +247,12 @@ int main(int count, char** arguments) {
   const itimerval often{{0, 4000}, {0, 4000}};
   ::setitimer(ITIMER_PROF, &often, nullptr);
   std::thread loading(load_and_unload), ending(begin_and_end_threads);
-  while (is_time_left()) {
+  for (int turn = 0; is_time_left(); ++turn) {
     walk_in_exceptions();
     walk_in_library();
     work();
+    // Other threads may be in the dynamic loader or in a walk.
+    if (turn % 100 == 0) walk_in_children();
   }
   loading.join();
   ending.join();

@@ -56,6 +56,8 @@ TEST(Options, EachAction) {
   EXPECT_EQ(read({"--lookup", "main+0x3", "a"}).place, "main+0x3");
   EXPECT_EQ(read({"--verify", "a"}).action, Action::Verify);
   EXPECT_EQ(read({"--check", "a"}).action, Action::Check);
+  EXPECT_EQ(read({"--to-cache", "d", "-r", "-j2", "a"}).action, Action::ToCache);
+  EXPECT_EQ(read({"--to-cache=d", "a"}).cache, "d");
   EXPECT_TRUE(read({"--check", "a"}).readers.empty());
   EXPECT_EQ(read({"--check=mold,glibc", "a"}).readers,
             (std::vector{find_reader_target("mold"), find_reader_target("glibc")}));
@@ -148,6 +150,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--check=linux", "a"}, "--check: unknown reader 'linux' (see --list-readers)"},
                     Wrong{{"--check=kernel,,", "a"}, "--check: unknown reader '' (see --list-readers)"},
                     Wrong{{"--check", "--cfi-from", "d", "a"}, "--cfi-from cannot be combined with --check"},
+                    Wrong{{"--to-cache", "d"}, "no file given"},
+                    Wrong{{"--to-cache", "d", "--for=glibc", "a"}, "--for cannot be combined with --to-cache"},
+                    Wrong{{"--to-cache", "d", "--cfi-from", "e", "a"}, "--cfi-from cannot be combined with --to-cache"},
                     Wrong{{"--check", "kernel", "a"}, "kernel: no such file (use --check=kernel)"},
                     Wrong{{"--check", "glibc,gnu-ld", "a"}, "glibc,gnu-ld: no such file (use --check=glibc,gnu-ld)"},
                     Wrong{{"--dump", "json", "a"}, "json: no such file (use --dump=json)"},

@@ -75,10 +75,10 @@ TEST_F(KernelNames, IgnoresNamesOfAnotherBoot) {
   name_at(kernel_text);
   const fs::path path = *fs::directory_iterator(kept_);
   write("ffffffff81000000 T other\n");
-  trace::KeptFile::keep(path, Digest{std::byte{1}}, {});
+  files::KeptFile::keep(path, Digest{std::byte{1}}, {});
   EXPECT_EQ(name_at(kernel_text), "other");
   write("");
-  EXPECT_FALSE(trace::KeptFile::find(path, Digest{std::byte{1}}));
+  EXPECT_FALSE(files::KeptFile::find(path, Digest{std::byte{1}}));
   EXPECT_EQ(std::distance(fs::directory_iterator(kept_), {}), 1);
 }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <thread>
 
+#include "recurse.hpp"
 #include "sframe_gen/unwind.h"
 
 namespace {
@@ -90,22 +91,9 @@ void compare(const char* what) {
 
 const char* now;
 
-[[gnu::noinline]] int recurse(int depth, void (*action)()) {
-  char bytes[300];
-  std::memset(bytes, depth, sizeof bytes);
-  asm volatile("" : : "r"(bytes) : "memory");
-  if (depth == 0) {
-    action();
-  } else {
-    recurse(depth - 1, action);
-  }
-  asm volatile("" : : "r"(bytes) : "memory");
-  return bytes[depth % 300];
-}
-
 void compare_everywhere() {
   now = "deep";
-  recurse(40, [] { compare(now); });
+  recurse<300>(40, [] { compare(now); });
   now = "in a callback of libc";
   int numbers[2]{};
   std::qsort(numbers, 2, sizeof numbers[0], [](const void*, const void*) {
@@ -118,7 +106,7 @@ void compare_everywhere() {
   stack.ss_sp = bytes;
   stack.ss_size = sizeof bytes;
   ::sigaltstack(&stack, nullptr);
-  recurse(20, [] { std::raise(SIGUSR1); });
+  recurse<300>(20, [] { std::raise(SIGUSR1); });
   stack.ss_flags = SS_DISABLE;
   ::sigaltstack(&stack, nullptr);
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "both_walks.hpp"
+#include "recurse.hpp"
 #include "unwind/stack_memory.hpp"
 
 namespace {
@@ -20,22 +21,9 @@ using sframe_gen::Range;
 BothWalks walks;
 bool good = true;
 
-[[gnu::noinline]] int recurse(int depth, void (*action)()) {
-  char bytes[300];
-  std::memset(bytes, depth, sizeof bytes);
-  asm volatile("" : : "r"(bytes) : "memory");
-  if (depth == 0) {
-    action();
-  } else {
-    recurse(depth - 1, action);
-  }
-  asm volatile("" : : "r"(bytes) : "memory");
-  return bytes[depth % 300];
-}
-
 /// 40 frames, some pages of stack.
 void walk_deep(const char* what) {
-  recurse(40, [] { walk_both(walks); });
+  recurse<300>(40, [] { walk_both(walks); });
   good &= agree(what, walks, 41);
 }
 
@@ -45,7 +33,7 @@ void on_signal(int) {
 
 /// The handler's stack, and the one below it.
 void walk_from_handler(const char* what) {
-  recurse(20, [] { std::raise(SIGUSR1); });
+  recurse<300>(20, [] { std::raise(SIGUSR1); });
   good &= agree(what, walks, 21);
 }
 

@@ -21,17 +21,18 @@ using namespace sframe_gen;
 constexpr char library_name[] = "libsframe-backtrace.so.1";
 constexpr char help_text[] =
     "Usage: sframe-backtrace PROGRAM [ARGUMENT...]\n"
-    "Run PROGRAM so that backtrace() and _Unwind_Backtrace() walk by .sframe sections.\n"
+    "Run PROGRAM so that backtrace(), _Unwind_Backtrace() and unw_step() walk by .sframe sections.\n"
     "The programs that it starts inherit this.\n"
     "\n"
     "  -h, --help     print this help\n"
     "  -V, --version  print the version\n"
     "\n"
     "SFRAME_BACKTRACE=verbose makes the library report its walks when a program ends.\n"
-    "SFRAME_BACKTRACE=0 turns it off.\n"
+    "SFRAME_BACKTRACE=0 turns it off. SFRAME_BACKTRACE_CACHE is where sections are that files lack\n"
+    "(~/.cache/sframe).\n"
     "\n"
-    "  sframe-gen --recursive ./build              convert the program and its libraries\n"
-    "  sframe-backtrace ./build/program            run it\n";
+    "  sframe-gen --to-cache ~/.cache/sframe ./program   make sections for the program and its libraries\n"
+    "  sframe-backtrace ./program                        run it\n";
 
 /// The library beside this program in the build, or where it is installed; by its name alone if it is in neither place,
 /// for the dynamic loader to find.

@@ -146,7 +146,7 @@ void KernelNames::keep() const {
     text.append(hex(function.begin).substr(2)).append(ends && is_lasting(function.module) ? " T " : " t ");
     text.append(function.name) += '\n';
   }
-  KeptFile::keep(kept_, source_, std::as_bytes(std::span(text)));
+  files::KeptFile::keep(kept_, source_, std::as_bytes(std::span(text)));
 }
 
 void KernelNames::find_and_check() {
@@ -154,7 +154,7 @@ void KernelNames::find_and_check() {
   const bool has_mark = mark_ != nullptr && mark_->has_value();
   // perf may have padded a short one with zeros.
   if (!expected_build_id_.empty() && !(has_mark && (*mark_)->build_id.starts_with(expected_build_id_))) return;
-  if (const auto kept = kept_.empty() ? std::nullopt : KeptFile::find(kept_, source_)) {
+  if (const auto kept = kept_.empty() ? std::nullopt : files::KeptFile::find(kept_, source_)) {
     const auto* const begin = reinterpret_cast<const char*>(kept->content().data());
     take_list({begin, begin + kept->content().size()});
     is_kept_ = true;

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "files/kept_file.hpp"
 #include "support/hash.hpp"
 #include "trace/perf/perf_data_file.hpp"
-#include "trace/walk/kept_file.hpp"
 
 namespace sframe_gen::trace {
 

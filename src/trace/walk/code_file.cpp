@@ -5,15 +5,16 @@
 #include <cstddef>
 #include <utility>
 
+#include "elf/kept_section.hpp"
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
+#include "files/kept_header.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/cut_files.hpp"
 #include "support/text.hpp"
 #include "trace/walk/debug_file.hpp"
 #include "trace/walk/demangle.hpp"
 #include "trace/walk/frame_pointer.hpp"
-#include "trace/walk/kept_file.hpp"
 #include "trace/walk/mini_debug_info.hpp"
 
 namespace sframe_gen::trace {
@@ -40,16 +41,10 @@ void CodeFile::open_own_section() {
 void CodeFile::translate() {
   was_translated_ = true;
   if (!options_.allowed) return;
-  constexpr std::uint64_t section_address = 0;
+  constexpr std::uint64_t section_address = files::kept_section_address;
   try {
-    // Build-ids are what a linker was told to write, so the bytes count as well; and another release may know more
-    // rows.
-    const std::string id = options_.cache.empty() ? "" : elf::hex_digits(elf::build_id(image_));
-    Digester digester;
-    if (!id.empty()) digester.update(image_.file_bytes());
-    const Digest digest = digester.digest();
-    const auto path = options_.cache / (id + "-" + elf::hex_digits(digest) + "-" SFRAME_GEN_VERSION ".sframe");
-    if (!id.empty()) kept_section_ = KeptFile::find(path, digest);
+    const elf::KeptSection place(options_.cache, image_);
+    kept_section_ = place.find();
     if (kept_section_) {
       auto kept = std::make_shared<const unwind::PagedSection>(kept_section_->content(), section_address);
       if (!kept->fault()) {
@@ -68,7 +63,7 @@ void CodeFile::translate() {
       return;
     }
     made_ = std::move(section);
-    if (!id.empty()) KeptFile::keep(path, digest, made);
+    place.keep(made);
   } catch (const std::exception& failure) {
     why_no_rows_ = failure.what();
   }

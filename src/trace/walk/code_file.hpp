@@ -15,12 +15,12 @@
 
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
+#include "files/kept_file.hpp"
 #include "sframe_gen/module_map.hpp"
 #include "trace/files/file_root.hpp"
 #include "trace/walk/address_cache.hpp"
 #include "trace/walk/debuginfod.hpp"
 #include "trace/walk/demangle.hpp"
-#include "trace/walk/kept_file.hpp"
 #include "trace/walk/source_names.hpp"
 
 namespace sframe_gen::trace {
@@ -94,7 +94,7 @@ class CodeFile {
   Rows own_, made_;
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
-  std::optional<KeptFile> kept_section_;  ///< what made_ sees, if it was not generated in this run
+  std::optional<files::KeptFile> kept_section_;  ///< what made_ sees, if it was not generated in this run
   bool debug_was_sought_ = false, source_was_sought_ = false;
   std::optional<elf::Image> debug_;              ///< the separate debug file
   std::vector<std::byte> mini_debug_info_;       ///< of a file without a debug file; it has some names only

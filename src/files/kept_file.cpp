@@ -1,31 +1,22 @@
-#include "trace/walk/kept_file.hpp"
+#include "files/kept_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <system_error>
 
+#include "files/kept_header.hpp"
 #include "files/new_file.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/mapped_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::files {
 
 namespace {
-
-/// In front of the content. What another release keeps may look otherwise.
-struct KeptHeader {
-  std::array<char, 32> form{"sframe-trace " SFRAME_GEN_VERSION};
-  Digest digest{};  ///< of all that follows
-  Digest source{};
-};
-static_assert(sizeof(KeptHeader) == 64 && sizeof "sframe-trace " SFRAME_GEN_VERSION <= sizeof(KeptHeader::form));
 
 std::span<const std::byte> bytes_of(const KeptHeader& header) {
   return std::as_bytes(std::span(&header, 1));
@@ -77,19 +68,22 @@ std::span<const std::byte> KeptFile::content() const {
   return file_.bytes().subspan(sizeof(KeptHeader));
 }
 
-void KeptFile::keep(const std::filesystem::path& path, const Digest& source, std::span<const std::byte> content) {
+bool KeptFile::keep(const std::filesystem::path& path, const Digest& source, std::span<const std::byte> content,
+                    mode_t mode) {
   KeptHeader header;
   header.source = source;
   header.digest = digest_of(source, content);
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   try {
-    const files::Place place(path, "write");
-    files::NewFile file(place, S_IRUSR | S_IWUSR);
-    if (write_all(file.descriptor(), bytes_of(header)) && write_all(file.descriptor(), content)) file.replace_target();
+    const Place place(path, "write");
+    NewFile file(place, mode);
+    if (!write_all(file.descriptor(), bytes_of(header)) || !write_all(file.descriptor(), content)) return false;
+    file.replace_target();
+    return true;
   } catch (const SystemFailure&) {
-    // It is made again next time.
+    return false;
   }
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::files

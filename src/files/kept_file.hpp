@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,7 +11,7 @@
 #include "support/hash.hpp"
 #include "support/mapped_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::files {
 
 /// A file of the cache directory: a digest of its contents and of their source, then the contents. A file that is
 /// damaged, owned by another user, made from another source, by another release or in another form is ignored.
@@ -17,8 +19,10 @@ class KeptFile {
  public:
   /// `source`: a digest of what the content has to be made from.
   static std::optional<KeptFile> find(const std::filesystem::path& path, const Digest& source);
-  /// The file is whole or not there. What cannot be kept is made again next time.
-  static void keep(const std::filesystem::path& path, const Digest& source, std::span<const std::byte> content);
+  /// The file is whole or not there. Returns false if it cannot be kept: it is made again next time. `mode`: as open()
+  /// takes it.
+  static bool keep(const std::filesystem::path& path, const Digest& source, std::span<const std::byte> content,
+                   mode_t mode = S_IRUSR | S_IWUSR);
 
   /// Aligned for any number.
   std::span<const std::byte> content() const;
@@ -29,4 +33,4 @@ class KeptFile {
   MappedFile file_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::files

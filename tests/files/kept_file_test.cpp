@@ -1,4 +1,4 @@
-#include "trace/walk/kept_file.hpp"
+#include "files/kept_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@ namespace fs = std::filesystem;
 
 class Kept : public testing::Test {
  protected:
-  Kept() { trace::KeptFile::keep(path_, source_, std::as_bytes(std::span(text_))); }
+  Kept() { files::KeptFile::keep(path_, source_, std::as_bytes(std::span(text_))); }
 
   std::string found(const Digest& source) const {
-    const auto kept = trace::KeptFile::find(path_, source);
+    const auto kept = files::KeptFile::find(path_, source);
     if (!kept) return "none";
     return {reinterpret_cast<const char*>(kept->content().data()), kept->content().size()};
   }
@@ -88,7 +88,7 @@ TEST_F(Kept, IsNoneWhereThereIsNoFile) {
 
 TEST_F(Kept, IsReplaced) {
   const std::string another = "something else";
-  trace::KeptFile::keep(path_, {}, std::as_bytes(std::span(another)));
+  files::KeptFile::keep(path_, {}, std::as_bytes(std::span(another)));
   EXPECT_EQ(found({}), another);
   EXPECT_EQ(found(source_), "none");
 }
