@@ -399,7 +399,8 @@ void RecordedPrograms::take_name(const PerfRecord& record) {
   // Linux's have 15 letters. Threads that a thread makes inherit it.
   constexpr std::size_t longest = 64;
   names_[thread] = printable(text_at(reader).substr(0, longest));
-  if ((record.flags & of_exec) != 0) programs_.erase(process);
+  if ((record.flags & of_exec) == 0) return;
+  programs_.insert_or_assign(process, Program{.space = {}, .has_run = false});
 }
 
 void RecordedPrograms::put_names(Sample& sample) const {
@@ -456,6 +457,16 @@ RecordedPrograms::Space& RecordedPrograms::space_of(int process) {
   return space;
 }
 
+/// In execve(2), the kernel tells of a program when it has taken the place of the one before, whose registers it still
+/// has then. They lead to nothing: what was mapped is gone.
+bool RecordedPrograms::is_of_program_before(const PerfRecord& record, std::uint64_t pc) {
+  Program& program = programs_[words_.process];
+  const bool is_in_kernel = (record.flags & cpu_mode) == kernel_mode;
+  if (!program.has_run && is_in_kernel && (!program.space->has_code_at(pc) || words_.stack.bytes.empty())) return true;
+  program.has_run = true;
+  return false;
+}
+
 void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take) {
   SampleWords& words = words_;
   read_sample(record, source_.endian, sample_origin_, words);
@@ -490,6 +501,7 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   const bool never_came = cookie && !has_come && !is_as_recorded && !registers;
   const bool has_user_pc = words.pc != 0 && (record.flags & cpu_mode) == user_mode;
   sample.has_user_stack = registers || is_as_recorded || never_came || has_user_pc;
+  if (registers && is_of_program_before(record, registers->pc)) sample.has_user_stack = false;
   sample.user = {.frames = std::move(sample.user.frames)};
   sample.user.frames.clear();
   if (is_as_recorded) {
@@ -503,7 +515,7 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
       Frame& frame = sample.user.frames.emplace_back(Frame{pc, sample.user.frames.empty()});
       frame.location = space.location_of(frame.instruction());
     }
-  } else if (registers) {
+  } else if (registers && sample.has_user_stack) {
     words.stack.address = registers->values[sframe::traits_of(source_.abi).stack_pointer];
     walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);
     sample.user.is_piece = true;

@@ -198,7 +198,8 @@ class RecordedPrograms {
     Space space;
     std::set<int> others{};  ///< than the first one
     bool has_first = true;
-    std::string file{};  ///< that it runs: the first that it mapped
+    std::string file{};   ///< that it runs: the first that it mapped
+    bool has_run = true;  ///< false: as far as is known, it is still being executed by the one before
   };
 
   void take_mapping(const PerfRecord& record);
@@ -208,6 +209,7 @@ class RecordedPrograms {
   void take_exit(const PerfRecord& record);
   void take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take);
   void put_names(Sample& sample) const;
+  bool is_of_program_before(const PerfRecord& record, std::uint64_t pc);
   Space& space_of(int process);
 
   RecordSource source_;

@@ -13,6 +13,7 @@
 #include "trace/walk/debug_file.hpp"
 #include "trace/walk/demangle.hpp"
 #include "trace/walk/frame_pointer.hpp"
+#include "trace/walk/interrupted_code.hpp"
 #include "trace/walk/kept_file.hpp"
 #include "trace/walk/mini_debug_info.hpp"
 
@@ -122,18 +123,35 @@ std::uint64_t CodeFile::begins_before(std::uint64_t address) {
   return symbol ? address - symbol->begin : 0;
 }
 
-bool CodeFile::may_return_to(std::uint64_t pc) const {
-  constexpr std::uint64_t longest_call = 7;
-  const elf::Machine* const machine = elf::find_machine(image_);
-  if (machine == nullptr) return false;
+/// As much as the segment has, up to `most` bytes.
+std::span<const std::byte> CodeFile::code_before(std::uint64_t pc, std::uint64_t most) const {
   for (const Elf64_Phdr& segment : image_.segments()) {
     const std::uint64_t into = pc - segment.p_vaddr;
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || into > segment.p_filesz) continue;
-    const std::uint64_t before = std::min(into, longest_call);
-    return may_return_between(machine->abi, elf::loaded_bytes(image_, pc - before, before),
-                              elf::loaded_bytes_from(image_, pc));
+    const std::uint64_t before = std::min(into, most);
+    return elf::loaded_bytes(image_, pc - before, before);
   }
-  return false;
+  return {};
+}
+
+bool CodeFile::may_return_to(std::uint64_t pc) const {
+  constexpr std::uint64_t longest_call = 7;
+  const elf::Machine* const machine = elf::find_machine(image_);
+  return machine != nullptr &&
+         may_return_between(machine->abi, code_before(pc, longest_call), elf::loaded_bytes_from(image_, pc));
+}
+
+bool CodeFile::is_after_system_call(std::uint64_t pc) const {
+  constexpr std::uint64_t longest = 4;
+  const elf::Machine* const machine = elf::find_machine(image_);
+  return machine != nullptr && ends_in_system_call(machine->abi, code_before(pc, longest));
+}
+
+std::uint64_t CodeFile::popped_frame_pointer_at(std::uint64_t pc) const {
+  constexpr std::uint64_t most = 16;  // pops of all registers that a function may have saved
+  const elf::Machine* const machine = elf::find_machine(image_);
+  if (machine == nullptr || machine->abi != sframe::Abi::Amd64) return 0;
+  return popped_frame_pointer(code_before(pc, most), elf::loaded_bytes_from(image_, pc));
 }
 
 void CodeFile::open_mini_debug_info() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,9 +74,14 @@ class CodeFile {
   bool keeps_frame_pointer_at(std::uint64_t pc, bool is_exact);
   /// Whether a function may return to `pc`: the code before it ends in a call, or a signal's handler returns there.
   bool may_return_to(std::uint64_t pc) const;
+  /// Whether the code before `pc` ends in a system call.
+  bool is_after_system_call(std::uint64_t pc) const;
+  /// Returns how far below the stack pointer the frame pointer was, if it was just popped there, or 0.
+  std::uint64_t popped_frame_pointer_at(std::uint64_t pc) const;
 
  private:
   bool has_row(std::uint64_t address) const;
+  std::span<const std::byte> code_before(std::uint64_t pc, std::uint64_t most) const;
   void open_own_section();
   void translate();
   enum class Purpose : std::uint8_t { Names, SourceLines };

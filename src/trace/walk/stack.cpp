@@ -1,8 +1,10 @@
 #include "trace/walk/stack.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "support/endian.hpp"
 #include "trace/walk/begin_of_stack.hpp"
 #include "trace/walk/registers.hpp"
 
@@ -45,7 +47,19 @@ void Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwin
 
 bool Walker::read_memory(void* walker, std::uint64_t address, void* bytes) {
   const auto& self = *static_cast<const Walker*>(walker);
-  return self.read_(self.context_, address, bytes);
+  return self.read_(self.context_, address, bytes) || self.read_popped(address, bytes);
+}
+
+/// Reads the slot that an interrupted function has popped its frame pointer from: it is below the stack pointer, where
+/// recorded pieces of stacks do not reach, and the register has what was there.
+bool Walker::read_popped(std::uint64_t address, void* bytes) const {
+  const unwind::Registers& frame = *registers_;
+  if (frame.pc_is_exact == 0 || !frame.knows(abi_.stack_pointer) || !frame.knows(abi_.frame_pointer)) return false;
+  const std::uint64_t sp = frame.values[abi_.stack_pointer];
+  const std::shared_ptr<const CodeFile> file = address < sp && location_ != nullptr ? location_->file() : nullptr;
+  if (!file || sp - address != file->popped_frame_pointer_at(frame.pc - location_->bias)) return false;
+  store(std::span(static_cast<std::byte*>(bytes), sizeof address), frame.values[abi_.frame_pointer], abi_.endian);
+  return true;
 }
 
 /// Has the unwinder see the modules as they are now.
@@ -61,6 +75,7 @@ void Walker::use_modules() {
 
 unwind::Stop Walker::step(unwind::Registers& registers) {
   use_modules();
+  registers_ = &registers;
   return unwinder_.step(registers);
 }
 
@@ -90,8 +105,27 @@ unwind::Stop Walker::without_any_row(unwind::Registers& registers, unwind::Stop 
     is_interrupted_ = return_from_signal(*space_, registers, read_, context_);
     if (is_interrupted_) return unwind::Stop::Stepped;
     if (is_begin_of_stack(registers)) return unwind::Stop::Outermost;
+    const unwind::Stop of_call = step_from_system_call(registers);
+    if (is_after_call_) return of_call;
   }
   return may_use_frame_pointer(registers, why) ? step_by_frame_pointer(registers, why) : why;
+}
+
+/// A thread in a system call has the PC after it, where another function may begin. Nothing has changed since the call.
+unwind::Stop Walker::step_from_system_call(unwind::Registers& registers) {
+  const std::shared_ptr<const CodeFile> file = location_ != nullptr ? location_->file() : nullptr;
+  if (registers.pc_is_exact == 0 || !file || !file->is_after_system_call(registers.pc - location_->bias))
+    return unwind::Stop::NoRow;
+  unwind::Registers at_call = registers;
+  at_call.pc_is_exact = 0;  // as if the kernel were to return there
+  const unwind::Stop stop = step(at_call);
+  is_after_call_ = stop == unwind::Stop::Stepped || stop == unwind::Stop::Outermost;
+  if (is_after_call_) {
+    registers = at_call;
+  } else {
+    frame_pointer_fault_ = FramePointerFault::None;
+  }
+  return stop;
 }
 
 unwind::Stop Walker::step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why) {
@@ -129,7 +163,7 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   stack.frames.clear();
   stack.frame_pointer_fault = FramePointerFault::None;
   is_interrupted_ = true;
-  used_frame_pointer_ = false;
+  used_frame_pointer_ = is_after_call_ = false;
   frame_pointer_fault_ = FramePointerFault::None;
   while (stack.frames.size() < most_frames_) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
@@ -142,8 +176,13 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
     }
     is_interrupted_ = false;
     // First, as a file that is opened tells where modules end.
-    frame.location = space_->location_of(pc);
+    frame.location = location_ = space_->location_of(pc);
     stack.stop = step(registers);
+    // Its function is that of the call.
+    if (std::exchange(is_after_call_, false)) {
+      frame.pc_is_exact = false;
+      frame.location = space_->location_of(frame.instruction());
+    }
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     // A row that counts from the stack pointer is none, if a frame pointer led here and does not tell it.
     if (stack.stop == unwind::Stop::UnknownRegister && frame.by_frame_pointer &&

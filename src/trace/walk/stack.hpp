@@ -56,7 +56,9 @@ class Walker {
   static bool read_memory(void* walker, std::uint64_t address, void* bytes);
   static unwind::Stop without_row(void* walker, unwind::Registers& registers, unwind::Stop why);
 
+  bool read_popped(std::uint64_t address, void* bytes) const;
   bool is_begin_of_stack(const unwind::Registers& registers) const;
+  unwind::Stop step_from_system_call(unwind::Registers& registers);
   unwind::Stop without_any_row(unwind::Registers& registers, unwind::Stop why);
   unwind::Stop step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why);
   bool may_return_to(std::uint64_t pc);
@@ -75,8 +77,11 @@ class Walker {
   AddressSpace* space_ = nullptr;
   unwind::ReadMemory read_ = nullptr;
   void* context_ = nullptr;
-  bool is_interrupted_ = false;      ///< the next frame is that of an interrupted function
-  bool used_frame_pointer_ = false;  ///< for the last step
+  bool is_interrupted_ = false;                   ///< the next frame is that of an interrupted function
+  bool used_frame_pointer_ = false;               ///< for the last step
+  bool is_after_call_ = false;                    ///< the last step was by the row of the system call before the PC
+  const Location* location_ = nullptr;            ///< of the frame that is left
+  const unwind::Registers* registers_ = nullptr;  ///< of that frame
   FramePointerFault frame_pointer_fault_ = FramePointerFault::None;
   std::exception_ptr failure_;  ///< of the fallback
   unwind::Walked walked_;
