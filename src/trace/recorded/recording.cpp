@@ -20,6 +20,7 @@
 #include "support/text.hpp"
 #include "trace/files/trusted_user.hpp"
 #include "trace/perf/event_names.hpp"
+#include "trace/walk/kernel_chain.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
@@ -280,8 +281,9 @@ void RecordedPrograms::take(const PerfRecord& record, Walker& walker, const Take
 Recording::Recording(MappedFile file, OpenFile open_file, RecordedPrograms::OpenJitCode open_jit_code)
     : file_(std::move(file), host_abi()),
       deferred_(file_.records(), file_.endian(), file_.name()),
-      programs_({file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size(), &deferred_},
-                std::move(open_file), std::move(open_jit_code)) {}
+      programs_(
+          {file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size(), 127, &deferred_},
+          std::move(open_file), std::move(open_jit_code)) {}
 
 std::string SampledEvent::unit() const {
   return counts_cpu_time ? "ns" : std::string(without_modifiers(name));
@@ -519,6 +521,11 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
     words.stack.address = registers->values[sframe::traits_of(source_.abi).stack_pointer];
     walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);
     sample.user.is_piece = true;
+    if (!record.layout->excludes_user_chain && walker.uses_frame_pointers()) {
+      const std::size_t of_kernel = sample.kernel.size();
+      const KernelChain chain{user_part_, user_part_.size() + of_kernel >= source_.longest_chain};
+      go_on_by(chain, space, walker.most_frames(), sample.user);
+    }
   } else if (sample.has_user_stack) {
     // Without registers there is no caller.
     if (has_user_pc) sample.user.frames.push_back({words.pc, true, space.location_of(words.pc)});

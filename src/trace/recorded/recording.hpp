@@ -160,6 +160,8 @@ struct RecordSource {
   /// Build-ids of files as digits, by path, or null.
   const SeededMap<std::string, std::string>* build_ids = nullptr;
   std::uint64_t records = 0;  ///< as far as it is known how many there are
+  /// The kernel's call chains have at most so many PCs (kernel.perf_event_max_stack).
+  std::uint64_t longest_chain = 127;
   /// Chains that samples wait for, or null.
   const DeferredChains* deferred = nullptr;
 };

@@ -7,6 +7,7 @@
 
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/cut_files.hpp"
 #include "support/text.hpp"
@@ -145,6 +146,31 @@ bool CodeFile::is_after_system_call(std::uint64_t pc) const {
   constexpr std::uint64_t longest = 4;
   const elf::Machine* const machine = elf::find_machine(image_);
   return machine != nullptr && ends_in_system_call(machine->abi, code_before(pc, longest));
+}
+
+GoCode* CodeFile::go_code() {
+  if (!std::exchange(go_was_tried_, true)) go_ = GoCode::of(image_);
+  return go_.get();
+}
+
+FrameRecord CodeFile::frame_record_at(std::uint64_t address) {
+  constexpr std::int32_t record_size = 16, word = 8;
+  const elf::Machine* const machine = elf::find_machine(image_);
+  if (machine == nullptr || machine->abi != sframe::Abi::Amd64) return FrameRecord::None;
+  const sframe::AbiTraits& abi = sframe::traits_of(machine->abi);
+  sframe::Lookup found;
+  for (const Rows* const rows : {&this->rows(), &more_rows()})
+    if (found.kind == sframe::Lookup::Kind::Nothing && *rows != nullptr) found = (*rows)->view().lookup(address);
+  if (found.kind == sframe::Lookup::Kind::Outermost) return FrameRecord::Outermost;
+  if (found.kind != sframe::Lookup::Kind::Row || found.signal_frame) return FrameRecord::None;
+  const sframe::RecoveryRules& row = found.row;
+  const bool is_saved =
+      row.return_address == sframe::Rule::at_cfa(-word) && row.frame_pointer == sframe::Rule::at_cfa(-record_size);
+  if (!is_saved) return FrameRecord::None;
+  if (row.cfa == sframe::Rule::register_plus(abi.frame_pointer, record_size)) return FrameRecord::Kept;
+  // Rows of Go's code count from the stack pointer. In other code, a saved register need not be a frame pointer.
+  const GoCode* const go = go_code();
+  return go != nullptr && go->has_set_frame_pointer(address) ? FrameRecord::Kept : FrameRecord::None;
 }
 
 std::uint64_t CodeFile::popped_frame_pointer_at(std::uint64_t pc) const {

@@ -162,6 +162,7 @@ bool Walker::may_use_frame_pointer(const unwind::Registers& registers, unwind::S
 void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   stack.frames.clear();
   stack.frame_pointer_fault = FramePointerFault::None;
+  stack.chain_end = ChainEnd::None;
   is_interrupted_ = true;
   used_frame_pointer_ = is_after_call_ = false;
   frame_pointer_fault_ = FramePointerFault::None;

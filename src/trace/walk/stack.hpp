@@ -16,6 +16,13 @@
 
 namespace sframe_gen::trace {
 
+/// Why frames that the kernel's call chain has added are not all.
+enum class ChainEnd : std::uint8_t {
+  None,            ///< it has added none, or all
+  Limit,           ///< the chain is as long as the kernel makes them
+  NoFramePointer,  ///< the last frame's function keeps none, or its caller may be another function than the chain says
+};
+
 /// The frames of a thread, the innermost first.
 struct Stack {
   std::vector<Frame> frames;
@@ -23,6 +30,7 @@ struct Stack {
   unwind::Stop stop = unwind::Stop::Stepped;
   /// The last frame had no row, and this is why its frame pointer led nowhere. None: it was not asked.
   FramePointerFault frame_pointer_fault = FramePointerFault::None;
+  ChainEnd chain_end = ChainEnd::None;
   /// The frames are those of a recorded call chain, which does not say whether there are more.
   bool is_as_recorded = false;
   /// Only a piece of the stack's memory could be read.
@@ -45,6 +53,7 @@ class Walker {
   Walker& operator=(const Walker&) = delete;
 
   std::size_t most_frames() const { return most_frames_; }
+  bool uses_frame_pointers() const { return frame_pointers_ != FramePointers::Never; }
 
   /// From `registers` outwards. Files are opened, and their sections made, as PCs lead to them.
   Stack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);

@@ -1,0 +1,147 @@
+#include "trace/walk/go_code.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "elf/machine.hpp"
+#include "support/endian.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+constexpr std::size_t call_size = 5;  ///< call rel32: e8, the distance
+
+unsigned byte_at(Bytes code, std::size_t place) {
+  return std::to_integer<unsigned>(code[place]);
+}
+
+std::uint64_t moved(std::uint64_t address, Bytes distance) {
+  const auto signed_distance = static_cast<std::int32_t>(load<std::uint32_t>(distance, Endian::Little));
+  return address + static_cast<std::uint64_t>(std::int64_t{signed_distance});
+}
+
+/// push %rbp; mov %rsp,%rbp of Go 1.21 and later. Before: mov %rbp,distance(%rsp); lea distance(%rsp),%rbp.
+bool sets_frame_pointer(Bytes code) {
+  constexpr std::array push{0x55U, 0x48U, 0x89U, 0xe5U};
+  constexpr std::array move{0x48U, 0x89U};
+  constexpr std::array lea{0x48U, 0x8dU};
+  const auto has = [&](std::size_t place, std::span<const unsigned> expected) {
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      if (byte_at(code, place + i) != expected[i]) return false;
+    return true;
+  };
+  if (code.size() >= push.size() && has(0, push)) return true;
+  for (const auto& [mode, distance] : {std::pair(0x6cU, std::size_t{1}), std::pair(0xacU, std::size_t{4})}) {
+    constexpr unsigned of_rsp = 0x24;
+    const std::size_t size = 4 + distance;
+    const std::array address{mode, of_rsp};
+    if (code.size() < 2 * size || !has(0, move) || !has(2, address) || !has(size, lea) || !has(size + 2, address))
+      continue;
+    if (std::ranges::equal(code.subspan(4, distance), code.subspan(size + 4, distance))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<GoCode> GoCode::of(const elf::Image& image) {
+  const elf::Machine* const machine = elf::find_machine(image);
+  if (machine == nullptr || machine->abi != sframe::Abi::Amd64 || !elf::has_sections_of_go(image)) return nullptr;
+  auto table = elf::GoTable::find(image);
+  return table ? std::unique_ptr<GoCode>(new GoCode(image, std::move(*table))) : nullptr;
+}
+
+bool GoCode::has_set_frame_pointer(std::uint64_t pc) const {
+  // A look at the end of the stack and room for locals come before.
+  constexpr std::uint64_t longest = 64;
+  const elf::GoTable::Entry* const entry = table_.entry_around(pc);
+  if (entry == nullptr) return false;
+  const Bytes code = elf::loaded_bytes(image_, entry->start, std::min(pc - entry->start, longest));
+  for (std::size_t at = 0; at < code.size(); ++at)
+    if (sets_frame_pointer(code.subspan(at))) return true;
+  return false;
+}
+
+/// Of both functions, in the code of all others.
+void GoCode::find_calls() {
+  if (std::exchange(calls_are_known_, true)) return;
+  constexpr std::array names{std::string_view("runtime.systemstack"), std::string_view("runtime.mcall")};
+  std::vector<std::uint64_t> targets;
+  for (const elf::GoTable::Entry& entry : table_.entries())
+    if (entry.switches_stacks() && std::ranges::find(names, table_.name_of(entry)) != names.end())
+      targets.push_back(entry.start);
+  if (targets.empty()) return;
+  constexpr int call = 0xe8;
+  for (const elf::GoTable::Entry& entry : table_.entries()) {
+    const Bytes code = elf::loaded_bytes(image_, entry.start, entry.end - entry.start);
+    std::size_t at = 0;
+    while (at + call_size <= code.size()) {
+      const void* const found = std::memchr(code.data() + at, call, code.size() - call_size + 1 - at);
+      if (found == nullptr) break;
+      at = static_cast<std::size_t>(static_cast<const std::byte*>(found) - code.data());
+      const std::uint64_t return_address = entry.start + at + call_size;
+      const std::uint64_t target = moved(return_address, code.subspan(at + 1, call_size - 1));
+      if (std::ranges::find(targets, target) != targets.end()) calls_.push_back({target, return_address});
+      ++at;
+    }
+  }
+  std::ranges::sort(calls_, {}, &Call::return_address);
+}
+
+/// Whether code takes the address of a function, or of a word that has its address: a function that captures nothing is
+/// such a word.
+bool GoCode::gives(std::uint64_t begin, std::uint64_t end, std::uint64_t function) const {
+  constexpr std::size_t size = 7, word = 8;  // lea distance(%rip), register
+  const Bytes code = elf::loaded_bytes(image_, begin, end - begin);
+  for (std::size_t at = 0; at + size <= code.size(); ++at) {
+    constexpr unsigned rex = 0x48, rex_and_register = 0x4c, lea = 0x8d, fixed_bits = 0xc7, of_pc = 0x05;
+    const unsigned prefix = byte_at(code, at);
+    if ((prefix != rex && prefix != rex_and_register) || byte_at(code, at + 1) != lea ||
+        (byte_at(code, at + 2) & fixed_bits) != of_pc)
+      continue;
+    const std::uint64_t target = moved(begin + at + size, code.subspan(at + 3, 4));
+    const Bytes stored = elf::loaded_bytes(image_, target, word);
+    if (target == function || (!stored.empty() && load<std::uint64_t>(stored, Endian::Little) == function)) return true;
+  }
+  return false;
+}
+
+std::optional<std::uint64_t> GoCode::return_to_other_stack(std::uint64_t pc, std::uint64_t called, std::uint64_t next) {
+  constexpr std::uint64_t longest = 256;  // of the instructions that make what is given
+  const elf::GoTable::Entry* const switching = table_.entry_around(pc);
+  const elf::GoTable::Entry* const given = table_.entry_around(called);
+  if (switching == nullptr || given == nullptr || !switching->switches_stacks()) return std::nullopt;
+  find_calls();
+  std::optional<std::uint64_t> found;
+  std::uint64_t last = 0;
+  for (const Call& call : calls_) {
+    if (call.target != switching->start) continue;
+    const std::uint64_t end = call.return_address - call_size;
+    const elf::GoTable::Entry* const caller = table_.entry_around(end);
+    if (caller == nullptr) continue;
+    const std::uint64_t begin = std::max({caller->start, end - std::min(end, longest), last});
+    last = call.return_address;
+    if (!gives(begin, end, given->start) || !may_return_from(end, next)) continue;
+    if (found) return std::nullopt;
+    found = call.return_address;
+  }
+  return found;
+}
+
+bool GoCode::may_return_from(std::uint64_t callee, std::uint64_t pc) const {
+  const elf::GoTable::Entry* const entry = table_.entry_around(callee);
+  const Bytes before = elf::loaded_bytes(image_, pc - call_size, call_size);
+  constexpr unsigned call = 0xe8;
+  if (entry == nullptr) return false;
+  return before.empty() || byte_at(before, 0) != call || moved(pc, before.subspan(1)) == entry->start;
+}
+
+}  // namespace sframe_gen::trace
