@@ -102,7 +102,8 @@ void WalkedRecords::take(const TakenRecord& taken) {
   if (samples_++ == 0) first_ns_ = record.time;
   last_ns_ = std::max(last_ns_, record.time);
   programs_.take(record, walker_, [&](const Sample& sample) {
-    if (sinks_.file != nullptr) sinks_.file->append(call_chain_record(record, sample, host_endian).bytes);
+    if (sinks_.file != nullptr)
+      sinks_.file->append(call_chain_record(record, sample, host_endian, sinks_.is_read_here).bytes);
     if (sinks_.raw != nullptr) sinks_.raw->append(taken.bytes);
     if (sinks_.sample) sinks_.sample(sample);
   });

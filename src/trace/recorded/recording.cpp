@@ -49,6 +49,9 @@ FileChange change_of(const FileIdentity& file, std::uint64_t inode, const FileId
 /// program at once.
 constexpr std::uint64_t most_copied_parts = std::uint64_t{1} << 20U;
 
+/// An entry that is no PC: how many frames were left out, or 0.
+constexpr std::uint64_t most_left_out = std::uint64_t{1} << 16U;
+
 // PERF_RECORD_MISC_*: whose code a record is about.
 constexpr std::uint16_t cpu_mode = 7, kernel_mode = 1, user_mode = 2;
 
@@ -508,15 +511,20 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   sample.user.frames.clear();
   if (is_as_recorded) {
     sample.user.is_as_recorded = true;
-    // A chain does not say whether it has all frames, but for those that are left out here.
-    const bool is_cut = user_part_.size() > walker.most_frames();
-    sample.user.stop = is_cut ? unwind::Stop::Stepped : unwind::Stop::Outermost;
-    if (is_cut) user_part_.resize(walker.most_frames());
     for (const std::uint64_t pc : user_part_) {
       // All but the first one are return addresses.
       Frame& frame = sample.user.frames.emplace_back(Frame{pc, sample.user.frames.empty()});
-      frame.location = space.location_of(frame.instruction());
+      // No program has the first 64 KiB (vm.mmap_min_addr). In our own chains, such an entry is between both ends of a
+      // deep stack.
+      if (pc <= most_left_out && record.layout->excludes_user_chain && sample.user.frames.size() > 1) {
+        frame = {.pc_is_exact = false, .left_out = pc == 0 ? Frame::some : static_cast<std::uint32_t>(pc)};
+      } else {
+        frame.location = space.location_of(frame.instruction());
+      }
     }
+    // A chain does not say whether it has all frames, but for those that are left out here.
+    const bool has_ends = keep_both_ends(sample.user.frames, walker.most_frames());
+    sample.user.stop = has_ends ? unwind::Stop::Outermost : unwind::Stop::Stepped;
   } else if (registers && sample.has_user_stack) {
     words.stack.address = registers->values[sframe::traits_of(source_.abi).stack_pointer];
     walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);

@@ -13,6 +13,8 @@ namespace sframe_gen::trace {
 namespace {
 
 constexpr std::size_t remembered_rows = 4096;
+/// Deeper stacks are cut: each frame is looked up, though few are kept.
+constexpr std::size_t most_walked = std::size_t{1} << 16U;
 
 }  // namespace
 
@@ -20,7 +22,7 @@ Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well, FramePointers fra
     : abi_(sframe::traits_of(abi)),
       most_frames_(most_frames),
       rows_(remembered_rows),
-      dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr),
+      dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(std::max(most_frames, most_walked)) : nullptr),
       frame_pointers_(frame_pointers),
       frame_pointer_step_(abi_) {
   walked_.read = read_memory;
@@ -28,6 +30,28 @@ Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well, FramePointers fra
   walked_.context = this;
   walked_.signature_mask = signature_mask;
   walked_.rows = rows_;
+}
+
+std::uint64_t count_frames(const std::vector<Frame>& frames) {
+  std::uint64_t count = 0;
+  for (const Frame& frame : frames) count += frame.left_out == 0 || frame.left_out == Frame::some ? 1 : frame.left_out;
+  return count;
+}
+
+bool keep_both_ends(std::vector<Frame>& frames, std::size_t most) {
+  constexpr std::size_t fewest = 8;
+  if (frames.size() <= most) return true;
+  if (most < fewest) {
+    frames.resize(most);
+    return false;
+  }
+  const auto begin = frames.begin() + static_cast<std::ptrdiff_t>(most / 2);
+  const auto end = frames.end() - static_cast<std::ptrdiff_t>(most - most / 2 - 1);
+  const bool is_known = std::none_of(begin, end, [](const Frame& frame) { return frame.left_out == Frame::some; });
+  const std::uint64_t count = count_frames({begin, end});
+  *begin = {.pc_is_exact = false, .left_out = is_known ? static_cast<std::uint32_t>(count) : Frame::some};
+  frames.erase(begin + 1, end);
+  return true;
 }
 
 Stack Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context) {
@@ -166,7 +190,8 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   is_interrupted_ = true;
   used_frame_pointer_ = is_after_call_ = false;
   frame_pointer_fault_ = FramePointerFault::None;
-  while (stack.frames.size() < most_frames_) {
+  const std::size_t most = std::max(most_frames_, most_walked);
+  while (stack.frames.size() < most) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
     frame.by_frame_pointer = std::exchange(used_frame_pointer_, false);
     const std::uint64_t pc = frame.instruction();
@@ -190,8 +215,12 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
         frame_pointers_ == FramePointers::Always)
       stack.stop = step_by_frame_pointer(registers, stack.stop);
     stack.frame_pointer_fault = frame_pointer_fault_;
-    if (stack.stop != unwind::Stop::Stepped) return;
+    if (stack.stop != unwind::Stop::Stepped) {
+      if (!keep_both_ends(stack.frames, most_frames_)) stack.stop = unwind::Stop::Stepped;
+      return;
+    }
   }
+  stack.frames.resize(most_frames_);
   stack.stop = unwind::Stop::Stepped;
 }
 
@@ -207,14 +236,29 @@ const char* text_of(Match match) {
   return "";
 }
 
+namespace {
+
+/// What was left out is not compared, but for how many frames it is.
+std::vector<Frame> with_frames_between(const std::vector<Frame>& kept, const std::vector<Frame>& others) {
+  std::vector<Frame> all;
+  for (const Frame& frame : kept) {
+    if (frame.left_out == 0) all.push_back(frame);
+    for (std::uint32_t i = 0; i < frame.left_out && all.size() < others.size(); ++i) all.push_back(others[all.size()]);
+  }
+  return all;
+}
+
+}  // namespace
+
 std::optional<Comparison> comparison_of(const Stack& stack) {
   if (!stack.by_dwarf || stack.by_dwarf->frames.empty()) return std::nullopt;
   const auto& [frames, cut, memory_ends] = *stack.by_dwarf;
   Comparison comparison{.dwarf_frame = {}, .dwarf_last = frames.size() - 1, .dwarf_cut = cut.value_or("")};
   // The same words as for our own walk.
   if (cut && memory_ends && stack.is_piece) comparison.dwarf_cut = "the recorded piece of the stack ends";
-  const auto [ours, theirs] = std::ranges::mismatch(stack.frames, frames, {}, &Frame::pc, &Frame::pc);
-  const bool ours_ends = ours == stack.frames.end(), theirs_ends = theirs == frames.end();
+  const std::vector<Frame> own = with_frames_between(stack.frames, frames);
+  const auto [ours, theirs] = std::ranges::mismatch(own, frames, {}, &Frame::pc, &Frame::pc);
+  const bool ours_ends = ours == own.end(), theirs_ends = theirs == frames.end();
   const bool is_cut = (ours_ends && !stack.is_whole()) || (theirs_ends && cut);
   if (is_cut) {
     comparison.match = Match::UpToCut;

@@ -43,6 +43,13 @@ struct Stack {
   bool is_whole() const { return stop == unwind::Stop::Outermost && !is_as_recorded; }
 };
 
+/// How many frames a stack has, with those that are left out as far as their number is known.
+std::uint64_t count_frames(const std::vector<Frame>& frames);
+
+/// Keeps so many frames of a deep stack, the innermost and the outermost half: a recursion stays under what has called
+/// it. One frame stands for those between. Returns false if that is too few for both ends, and keeps the innermost.
+bool keep_both_ends(std::vector<Frame>& frames, std::size_t most);
+
 /// What all walks of a run have in common.
 class Walker {
  public:
