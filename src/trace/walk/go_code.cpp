@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "elf/machine.hpp"
@@ -70,14 +69,12 @@ bool GoCode::has_set_frame_pointer(std::uint64_t pc) const {
   return false;
 }
 
-/// Of both functions, in the code of all others.
+/// In the code of all functions.
 void GoCode::find_calls() {
   if (std::exchange(calls_are_known_, true)) return;
-  constexpr std::array names{std::string_view("runtime.systemstack"), std::string_view("runtime.mcall")};
   std::vector<std::uint64_t> targets;
   for (const elf::GoTable::Entry& entry : table_.entries())
-    if (entry.switches_stacks() && std::ranges::find(names, table_.name_of(entry)) != names.end())
-      targets.push_back(entry.start);
+    if (entry.switches_stacks() && table_.name_of(entry) == "runtime.systemstack") targets.push_back(entry.start);
   if (targets.empty()) return;
   constexpr int call = 0xe8;
   for (const elf::GoTable::Entry& entry : table_.entries()) {
@@ -134,6 +131,11 @@ std::optional<std::uint64_t> GoCode::return_to_other_stack(std::uint64_t pc, std
     found = call.return_address;
   }
   return found;
+}
+
+bool GoCode::never_returns_to(std::uint64_t pc) const {
+  const elf::GoTable::Entry* const entry = table_.entry_around(pc);
+  return entry != nullptr && table_.name_of(*entry) == "runtime.mcall";
 }
 
 bool GoCode::may_return_from(std::uint64_t callee, std::uint64_t pc) const {

@@ -19,12 +19,16 @@ class GoCode {
   /// Returns whether the function that `pc` is in has set its frame pointer before that.
   bool has_set_frame_pointer(std::uint64_t pc) const;
 
-  /// Returns where runtime.systemstack or runtime.mcall, which `pc` is in, returns to, if the code shows it. Both call
-  /// a function that is given to them, on another stack, and leave the frame pointer as it is. So frame pointers lead
-  /// from that function past the one that gave it, to where that returns: `next`. The place is known if only one call
-  /// is given the function that `called` is in, of those in functions that may return to `next`. `pc` and `called` are
-  /// addresses of instructions.
+  /// Returns where runtime.systemstack, which `pc` is in, returns to, if the code shows it. It calls a function that is
+  /// given to it, on another stack, and leaves the frame pointer as it is. So frame pointers lead from that function
+  /// past the one that gave it, to where that returns: `next`. The place is known if only one call is given the
+  /// function that `called` is in, of those in functions that may return to `next`. `pc` and `called` are addresses of
+  /// instructions.
   std::optional<std::uint64_t> return_to_other_stack(std::uint64_t pc, std::uint64_t called, std::uint64_t next);
+
+  /// Returns whether the stack ends with the call at `pc`: what runtime.mcall calls, on another stack, never comes
+  /// back. The goroutine that called it may run elsewhere by then, and its stack have other frames.
+  bool never_returns_to(std::uint64_t pc) const;
 
   /// Returns whether `pc` may be where the function around `callee` returns to: after a call of that function, or of
   /// one that is computed.
@@ -42,7 +46,7 @@ class GoCode {
   const elf::Image& image_;
   elf::GoTable table_;
   bool calls_are_known_ = false;
-  std::vector<Call> calls_;  ///< of the two functions, by return address
+  std::vector<Call> calls_;  ///< of systemstack, by return address
 };
 
 }  // namespace sframe_gen::trace

@@ -122,13 +122,19 @@ bool Walker::is_begin_of_stack(const unwind::Registers& registers) const {
          trace::is_begin_of_stack(abi_.endian, registers.values[stack_pointer], read_, context_);
 }
 
+bool Walker::is_end_of_go_stack(const unwind::Registers& registers) const {
+  const std::shared_ptr<CodeFile> file = location_ != nullptr ? location_->file() : nullptr;
+  const GoCode* const go = file && registers.pc_is_exact == 0 ? file->go_code() : nullptr;
+  return go != nullptr && go->never_returns_to(registers.pc - 1 - location_->bias);
+}
+
 /// Opens what the PC leads to, and steps by that; or else by the frame pointer.
 unwind::Stop Walker::without_any_row(unwind::Registers& registers, unwind::Stop why) {
   if (why == unwind::Stop::NoSection || why == unwind::Stop::NoRow) {
     if (space_->find_rows(registers.pc - (registers.pc_is_exact != 0 ? 0 : 1))) return step(registers);
     is_interrupted_ = return_from_signal(*space_, registers, read_, context_);
     if (is_interrupted_) return unwind::Stop::Stepped;
-    if (is_begin_of_stack(registers)) return unwind::Stop::Outermost;
+    if (is_begin_of_stack(registers) || is_end_of_go_stack(registers)) return unwind::Stop::Outermost;
     const unwind::Stop of_call = step_from_system_call(registers);
     if (is_after_call_) return of_call;
   }

@@ -74,6 +74,7 @@ class Walker {
 
   bool read_popped(std::uint64_t address, void* bytes) const;
   bool is_begin_of_stack(const unwind::Registers& registers) const;
+  bool is_end_of_go_stack(const unwind::Registers& registers) const;
   unwind::Stop step_from_system_call(unwind::Registers& registers);
   unwind::Stop without_any_row(unwind::Registers& registers, unwind::Stop why);
   unwind::Stop step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why);
