@@ -164,9 +164,9 @@ FrameRecord CodeFile::frame_record_at(std::uint64_t address) {
   if (found.kind == sframe::Lookup::Kind::Outermost) return FrameRecord::Outermost;
   if (found.kind != sframe::Lookup::Kind::Row || found.signal_frame) return FrameRecord::None;
   const sframe::RecoveryRules& row = found.row;
-  const bool is_saved =
-      row.return_address == sframe::Rule::at_cfa(-word) && row.frame_pointer == sframe::Rule::at_cfa(-record_size);
-  if (!is_saved) return FrameRecord::None;
+  if (row.return_address != sframe::Rule::at_cfa(-word)) return FrameRecord::None;
+  if (row.frame_pointer == sframe::Rule::in_register(abi.frame_pointer)) return FrameRecord::OfCaller;
+  if (row.frame_pointer != sframe::Rule::at_cfa(-record_size)) return FrameRecord::None;
   if (row.cfa == sframe::Rule::register_plus(abi.frame_pointer, record_size)) return FrameRecord::Kept;
   // Rows of Go's code count from the stack pointer. In other code, a saved register need not be a frame pointer.
   const GoCode* const go = go_code();

@@ -47,6 +47,7 @@ struct TranslationOptions {
 enum class FrameRecord : std::uint8_t {
   None,  ///< or it is not known
   Kept,
+  OfCaller,   ///< it has none, and the frame pointer is that of its caller
   Outermost,  ///< there is no caller
 };
 

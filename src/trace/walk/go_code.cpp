@@ -38,7 +38,8 @@ bool sets_frame_pointer(Bytes code) {
     return true;
   };
   if (code.size() >= push.size() && has(0, push)) return true;
-  for (const auto& [mode, distance] : {std::pair(0x6cU, std::size_t{1}), std::pair(0xacU, std::size_t{4})}) {
+  for (const auto& [mode, distance] :
+       {std::pair(0x2cU, std::size_t{0}), std::pair(0x6cU, std::size_t{1}), std::pair(0xacU, std::size_t{4})}) {
     constexpr unsigned of_rsp = 0x24;
     const std::size_t size = 4 + distance;
     const std::array address{mode, of_rsp};
@@ -69,6 +70,23 @@ bool GoCode::has_set_frame_pointer(std::uint64_t pc) const {
   return false;
 }
 
+/// Bytes that look like a call of a function's start.
+std::vector<GoCode::Call> GoCode::calls_in(const elf::GoTable::Entry& entry) const {
+  constexpr int call = 0xe8;
+  std::vector<Call> calls;
+  const Bytes code = elf::loaded_bytes(image_, entry.start, entry.end - entry.start);
+  std::size_t at = 0;
+  while (at + call_size <= code.size()) {
+    const void* const found = std::memchr(code.data() + at, call, code.size() - call_size + 1 - at);
+    if (found == nullptr) break;
+    at = static_cast<std::size_t>(static_cast<const std::byte*>(found) - code.data());
+    const std::uint64_t return_address = entry.start + at + call_size;
+    calls.push_back({moved(return_address, code.subspan(at + 1, call_size - 1)), return_address});
+    ++at;
+  }
+  return calls;
+}
+
 /// In the code of all functions.
 void GoCode::find_calls() {
   if (std::exchange(calls_are_known_, true)) return;
@@ -76,20 +94,9 @@ void GoCode::find_calls() {
   for (const elf::GoTable::Entry& entry : table_.entries())
     if (entry.switches_stacks() && table_.name_of(entry) == "runtime.systemstack") targets.push_back(entry.start);
   if (targets.empty()) return;
-  constexpr int call = 0xe8;
-  for (const elf::GoTable::Entry& entry : table_.entries()) {
-    const Bytes code = elf::loaded_bytes(image_, entry.start, entry.end - entry.start);
-    std::size_t at = 0;
-    while (at + call_size <= code.size()) {
-      const void* const found = std::memchr(code.data() + at, call, code.size() - call_size + 1 - at);
-      if (found == nullptr) break;
-      at = static_cast<std::size_t>(static_cast<const std::byte*>(found) - code.data());
-      const std::uint64_t return_address = entry.start + at + call_size;
-      const std::uint64_t target = moved(return_address, code.subspan(at + 1, call_size - 1));
-      if (std::ranges::find(targets, target) != targets.end()) calls_.push_back({target, return_address});
-      ++at;
-    }
-  }
+  for (const elf::GoTable::Entry& entry : table_.entries())
+    for (const Call& call : calls_in(entry))
+      if (std::ranges::find(targets, call.target) != targets.end()) calls_.push_back(call);
   std::ranges::sort(calls_, {}, &Call::return_address);
 }
 
@@ -133,9 +140,48 @@ std::optional<std::uint64_t> GoCode::return_to_other_stack(std::uint64_t pc, std
   return found;
 }
 
+std::optional<std::uint64_t> GoCode::return_to_caller_of(std::uint64_t pc, std::uint64_t next) const {
+  const elf::GoTable::Entry* const callee = table_.entry_around(pc);
+  const Bytes before = elf::loaded_bytes(image_, next - call_size, call_size);
+  constexpr unsigned call = 0xe8;
+  if (callee == nullptr || before.empty() || byte_at(before, 0) != call) return std::nullopt;
+  const std::uint64_t start = moved(next, before.subspan(1));
+  const elf::GoTable::Entry* const caller = table_.entry_around(start);
+  if (caller == nullptr || caller->start != start) return std::nullopt;
+  std::optional<std::uint64_t> found;
+  for (const Call& of_caller : calls_in(*caller)) {
+    if (of_caller.target == callee->start) {
+      if (found) return std::nullopt;
+      found = of_caller.return_address;
+      continue;
+    }
+    const elf::GoTable::Entry* const other = table_.entry_around(of_caller.target);
+    if (other == nullptr || other->start != of_caller.target || has_set_frame_pointer(other->end - 1)) continue;
+    const std::vector<Call> of_other = calls_in(*other);
+    if (std::ranges::find(of_other, callee->start, &Call::target) != of_other.end()) return std::nullopt;
+  }
+  return found;
+}
+
 bool GoCode::never_returns_to(std::uint64_t pc) const {
   const elf::GoTable::Entry* const entry = table_.entry_around(pc);
   return entry != nullptr && table_.name_of(*entry) == "runtime.mcall";
+}
+
+/// Whether a call of `target` may run the function at `start`: by a jump from the few instructions that adapt one way
+/// of passing arguments to another.
+bool GoCode::leads_to(std::uint64_t target, std::uint64_t start) const {
+  constexpr std::uint64_t longest = 64;
+  constexpr unsigned jump = 0xe9;
+  if (target == start) return true;
+  const elf::GoTable::Entry* const entry = table_.entry_around(target);
+  if (entry == nullptr || entry->start != target || entry->end - entry->start > longest) return false;
+  const Bytes code = elf::loaded_bytes(image_, entry->start, entry->end - entry->start);
+  for (std::size_t at = 0; at + call_size <= code.size(); ++at) {
+    const std::uint64_t next = entry->start + at + call_size;
+    if (byte_at(code, at) == jump && moved(next, code.subspan(at + 1, call_size - 1)) == start) return true;
+  }
+  return false;
 }
 
 bool GoCode::may_return_from(std::uint64_t callee, std::uint64_t pc) const {
@@ -143,7 +189,7 @@ bool GoCode::may_return_from(std::uint64_t callee, std::uint64_t pc) const {
   const Bytes before = elf::loaded_bytes(image_, pc - call_size, call_size);
   constexpr unsigned call = 0xe8;
   if (entry == nullptr) return false;
-  return before.empty() || byte_at(before, 0) != call || moved(pc, before.subspan(1)) == entry->start;
+  return before.empty() || byte_at(before, 0) != call || leads_to(moved(pc, before.subspan(1)), entry->start);
 }
 
 }  // namespace sframe_gen::trace

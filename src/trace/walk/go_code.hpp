@@ -26,6 +26,11 @@ class GoCode {
   /// instructions.
   std::optional<std::uint64_t> return_to_other_stack(std::uint64_t pc, std::uint64_t called, std::uint64_t next);
 
+  /// Returns where the function around `pc`, which has no frame of its own, returns to, if the code shows it: the
+  /// function that the call before `next` calls is its caller then. It is known if that function has one call of it,
+  /// and calls nothing else without a frame that calls it.
+  std::optional<std::uint64_t> return_to_caller_of(std::uint64_t pc, std::uint64_t next) const;
+
   /// Returns whether the stack ends with the call at `pc`: what runtime.mcall calls, on another stack, never comes
   /// back. The goroutine that called it may run elsewhere by then, and its stack have other frames.
   bool never_returns_to(std::uint64_t pc) const;
@@ -41,6 +46,8 @@ class GoCode {
 
   GoCode(const elf::Image& image, elf::GoTable table) : image_(image), table_(std::move(table)) {}
   void find_calls();
+  bool leads_to(std::uint64_t target, std::uint64_t start) const;
+  std::vector<Call> calls_in(const elf::GoTable::Entry& entry) const;
   bool gives(std::uint64_t begin, std::uint64_t end, std::uint64_t function) const;
 
   const elf::Image& image_;

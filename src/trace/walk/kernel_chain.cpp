@@ -60,7 +60,7 @@ class Continuation {
     if (record == FrameRecord::Outermost || place + 1 == chain_.pcs.size()) return false;
     const Frame next = frame_of(chain_.pcs[place + 1]);
     if (record == FrameRecord::Kept) return may_return_to(last, next) && add(next);
-    const auto left_out = caller_on_other_stack(last, Place(next));
+    const auto left_out = caller_without_frame_pointer(last, record, Place(next));
     return left_out && may_return_to(Place(*left_out), next) && stack_.frames.size() + 1 < most_frames_ &&
            add(*left_out) && add(next);
   }
@@ -86,13 +86,17 @@ class Continuation {
     return go == nullptr || go->may_return_from(callee.address, caller.address + 1);
   }
 
-  std::optional<Frame> caller_on_other_stack(const Place& last, const Place& next) {
+  /// The caller that the chain leaves out, as the last frame keeps no frame pointer.
+  std::optional<Frame> caller_without_frame_pointer(const Place& last, FrameRecord record, const Place& next) {
     GoCode* const go = last.file ? last.file->go_code() : nullptr;
     const Place called(stack_.frames[stack_.frames.size() - 2]);
     if (go == nullptr || called.file != last.file || next.file != last.file) return std::nullopt;
-    const auto found = go->return_to_other_stack(last.address, called.address, next.address + 1);
+    const std::uint64_t return_address = next.address + 1;
+    const auto found = record == FrameRecord::OfCaller
+                           ? go->return_to_caller_of(last.address, return_address)
+                           : go->return_to_other_stack(last.address, called.address, return_address);
     if (!found) return std::nullopt;
-    const Frame frame = frame_of(*found + (stack_.frames.back().location->bias));
+    const Frame frame = frame_of(*found + stack_.frames.back().location->bias);
     return Place(frame).record() == FrameRecord::Kept ? std::optional(frame) : std::nullopt;
   }
 
