@@ -99,12 +99,11 @@ const std::filesystem::path& other_than(const PerfDataFile& recording, const std
 
 /// The recorded call chain with the walked frames of the program.
 std::vector<std::uint64_t> chain_of(const Sample& sample, bool tells_left_out) {
-  std::vector<std::uint64_t> chain;
-  bool is_user = false;
-  for (const std::uint64_t entry : sample.words->call_chain) {
-    if (entry >= chain_mark::first) is_user = entry == chain_mark::user || entry == chain_mark::user_deferred;
-    if (!is_user) chain.push_back(entry);
-  }
+  // A program's part comes last.
+  const std::vector<std::uint64_t>& recorded = sample.words->call_chain;
+  const auto end = std::ranges::find_if(
+      recorded, [](std::uint64_t entry) { return entry == chain_mark::user || entry == chain_mark::user_deferred; });
+  std::vector<std::uint64_t> chain(recorded.begin(), end);
   if (!sample.has_user_stack) return chain;
   chain.push_back(chain_mark::user);
   for (const Frame& frame : sample.user.frames)

@@ -139,13 +139,15 @@ void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& ori
   words.stack_end = place();
 }
 
-/// The part of a call chain after a mark, up to the next one.
+/// The part of a call chain after a mark, up to the next one. A program's part is the last one. Where it keeps no frame
+/// pointers, the kernel may have found any number there, those of marks as well.
 void put_part(const std::vector<std::uint64_t>& chain, std::uint64_t mark, std::vector<std::uint64_t>& pcs) {
   pcs.clear();
-  bool is_part = false;
+  bool is_part = false, is_of_program = false;
   for (const std::uint64_t entry : chain) {
-    if (entry >= chain_mark::first) {
+    if (entry >= chain_mark::first && !is_of_program) {
       is_part = entry == mark;
+      is_of_program = entry == chain_mark::user;
     } else if (is_part) {
       pcs.push_back(entry);
     }
