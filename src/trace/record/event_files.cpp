@@ -47,7 +47,7 @@ perf_event_attr asked_of_kernel(const EventRequest& request, std::size_t index, 
   event.exclude_hv = kind.in_kernel ? 0 : 1;
   event.precise_ip = kind.precision & 3U;
   // Programs are walked here. The kernel's own walk, by frame pointers, reads memory that the copied piece lacks.
-  event.exclude_callchain_user = host_abi() == sframe::Abi::S390x ? 1 : 0;
+  event.exclude_callchain_user = host_abi() == sframe::Abi::Amd64 ? 0 : 1;
   event.sample_regs_user = registers_to_record(host_abi());
   event.sample_stack_user = request.stack;
   event.sample_id_all = 1;

@@ -9,11 +9,11 @@ namespace sframe_gen::trace {
 namespace {
 
 /// A frame's file, and the address of its instruction there.
-struct Place {
+struct FramePlace {
   std::shared_ptr<CodeFile> file;  ///< null: it is in none
   std::uint64_t address = 0;
 
-  explicit Place(const Frame& frame)
+  explicit FramePlace(const Frame& frame)
       : file(frame.location == nullptr || frame.location->is_of_no_file() ? nullptr : frame.location->file()),
         address(frame.location == nullptr ? 0 : frame.instruction() - frame.location->bias) {}
 
@@ -54,14 +54,14 @@ class Continuation {
   /// From the chain's entry at `place`, which is the last frame, to the next one.
   bool step(std::size_t place) {
     if (stack_.frames.size() >= most_frames_) return false;
-    const Place last(stack_.frames.back());
+    const FramePlace last(stack_.frames.back());
     const FrameRecord record = last.record();
     if (record == FrameRecord::Outermost) stack_.stop = unwind::Stop::Outermost;
     if (record == FrameRecord::Outermost || place + 1 == chain_.pcs.size()) return false;
     const Frame next = frame_of(chain_.pcs[place + 1]);
     if (record == FrameRecord::Kept) return may_return_to(last, next) && add(next);
-    const auto left_out = caller_without_frame_pointer(last, record, Place(next));
-    return left_out && may_return_to(Place(*left_out), next) && stack_.frames.size() + 1 < most_frames_ &&
+    const auto left_out = caller_without_frame_pointer(last, record, FramePlace(next));
+    return left_out && may_return_to(FramePlace(*left_out), next) && stack_.frames.size() + 1 < most_frames_ &&
            add(*left_out) && add(next);
   }
 
@@ -77,8 +77,8 @@ class Continuation {
   }
 
   /// Whether the callee may return to the frame. What Go's threads begin in was not called.
-  static bool may_return_to(const Place& callee, const Frame& frame) {
-    const Place caller(frame);
+  static bool may_return_to(const FramePlace& callee, const Frame& frame) {
+    const FramePlace caller(frame);
     if (!caller.file) return false;
     if (caller.record() == FrameRecord::Outermost) return true;
     if (!caller.file->may_return_to(caller.address + 1)) return false;
@@ -87,9 +87,10 @@ class Continuation {
   }
 
   /// The caller that the chain leaves out, as the last frame keeps no frame pointer.
-  std::optional<Frame> caller_without_frame_pointer(const Place& last, FrameRecord record, const Place& next) {
+  std::optional<Frame> caller_without_frame_pointer(const FramePlace& last, FrameRecord record,
+                                                    const FramePlace& next) {
     GoCode* const go = last.file ? last.file->go_code() : nullptr;
-    const Place called(stack_.frames[stack_.frames.size() - 2]);
+    const FramePlace called(stack_.frames[stack_.frames.size() - 2]);
     if (go == nullptr || called.file != last.file || next.file != last.file) return std::nullopt;
     const std::uint64_t return_address = next.address + 1;
     const auto found = record == FrameRecord::OfCaller
@@ -97,7 +98,7 @@ class Continuation {
                            : go->return_to_other_stack(last.address, called.address, return_address);
     if (!found) return std::nullopt;
     const Frame frame = frame_of(*found + stack_.frames.back().location->bias);
-    return Place(frame).record() == FrameRecord::Kept ? std::optional(frame) : std::nullopt;
+    return FramePlace(frame).record() == FrameRecord::Kept ? std::optional(frame) : std::nullopt;
   }
 
   const KernelChain& chain_;
