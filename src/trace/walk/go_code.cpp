@@ -97,6 +97,9 @@ void GoCode::find_calls() {
   for (const elf::GoTable::Entry& entry : table_.entries())
     for (const Call& call : calls_in(entry))
       if (std::ranges::find(targets, call.target) != targets.end()) calls_.push_back(call);
+  // Go's runtime has some 400.
+  constexpr std::size_t most = 4096;
+  if (calls_.size() > most) calls_.clear();
   std::ranges::sort(calls_, {}, &Call::return_address);
 }
 
@@ -148,6 +151,14 @@ std::optional<std::uint64_t> GoCode::return_to_caller_of(std::uint64_t pc, std::
   const std::uint64_t start = moved(next, before.subspan(1));
   const elf::GoTable::Entry* const caller = table_.entry_around(start);
   if (caller == nullptr || caller->start != start) return std::nullopt;
+  // Of code to look at, in bytes: files may be made to take time.
+  std::uint64_t left = std::uint64_t{1} << 18U;
+  const auto may_look_at = [&left](const elf::GoTable::Entry& entry) {
+    const std::uint64_t size = std::min(entry.end - entry.start, left);
+    left -= size;
+    return left != 0;
+  };
+  if (!may_look_at(*caller)) return std::nullopt;
   std::optional<std::uint64_t> found;
   for (const Call& of_caller : calls_in(*caller)) {
     if (of_caller.target == callee->start) {
@@ -157,6 +168,7 @@ std::optional<std::uint64_t> GoCode::return_to_caller_of(std::uint64_t pc, std::
     }
     const elf::GoTable::Entry* const other = table_.entry_around(of_caller.target);
     if (other == nullptr || other->start != of_caller.target || has_set_frame_pointer(other->end - 1)) continue;
+    if (!may_look_at(*other)) return std::nullopt;
     const std::vector<Call> of_other = calls_in(*other);
     if (std::ranges::find(of_other, callee->start, &Call::target) != of_other.end()) return std::nullopt;
   }

@@ -93,6 +93,9 @@ class Continuation {
     const FramePlace called(stack_.frames[stack_.frames.size() - 2]);
     if (go == nullptr || called.file != last.file || next.file != last.file) return std::nullopt;
     const std::uint64_t return_address = next.address + 1;
+    // To look for them takes time, which files may be made for.
+    constexpr std::size_t most_sought = 8;
+    if (sought_++ == most_sought) return std::nullopt;
     const auto found = record == FrameRecord::OfCaller
                            ? go->return_to_caller_of(last.address, return_address)
                            : go->return_to_other_stack(last.address, called.address, return_address);
@@ -105,6 +108,7 @@ class Continuation {
   AddressSpace& space_;
   std::size_t most_frames_;
   Stack& stack_;
+  std::size_t sought_ = 0;  ///< callers that the chain leaves out
 };
 
 }  // namespace
