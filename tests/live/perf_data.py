@@ -125,14 +125,14 @@ class Recording:
     def exit(self, pid, tid, time):
         self.add(EXIT, 0, struct.pack("<IIIIQ", pid, 1, tid, 1, time) + self.trailer(pid, tid, time))
 
-    def sample(self, pid, tid, time, registers, stack, room, kernel=()):
-        chain = [0xFFFFFFFFFFFFFF80, *kernel, 0xFFFFFFFFFFFFFE00, registers[16]] if kernel else []
+    def sample(self, pid, tid, time, registers, stack, room, kernel=(), misc=USER, user=()):
+        chain = [IN_KERNEL, *kernel, IN_USER, *(user or [registers[16]])] if kernel else [IN_USER, *user] if user else []
         body = struct.pack("<QIIQQQ", registers[16], pid, tid, time, 1, len(chain)) + struct.pack(f"<{len(chain)}Q", *chain)
         values = [registers[REGISTERS[number]] for number in sorted(REGISTERS)]
         body += struct.pack(f"<Q{len(values)}Q", 2, *values)
         kept = stack[:room]
         body += struct.pack("<Q", room) + kept.ljust(room, b"\0") + struct.pack("<Q", len(kept))
-        self.add(SAMPLE, USER, body)
+        self.add(SAMPLE, misc, body)
 
     def chain(self, pid, tid, time, pc, entries, misc=USER):
         """A sample of a recording without REGS_USER and STACK_USER."""

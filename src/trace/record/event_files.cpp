@@ -46,7 +46,8 @@ perf_event_attr asked_of_kernel(const EventRequest& request, std::size_t index, 
   event.exclude_kernel = kind.in_kernel ? 0 : 1;
   event.exclude_hv = kind.in_kernel ? 0 : 1;
   event.precise_ip = kind.precision & 3U;
-  event.exclude_callchain_user = 1;  // It is walked here.
+  // Programs are walked here. The kernel's own walk, by frame pointers, reads memory that the copied piece lacks.
+  event.exclude_callchain_user = host_abi() == sframe::Abi::Amd64 ? 0 : 1;
   event.sample_regs_user = registers_to_record(host_abi());
   event.sample_stack_user = request.stack;
   event.sample_id_all = 1;
@@ -139,6 +140,7 @@ std::string why_forbidden(const EventRequest& request, int error) {
 std::vector<std::byte> attributes_of(const EventRequest& request, std::size_t kind, bool counts_lost, bool has_stack) {
   perf_event_attr event = asked_of_kernel(request, kind, counts_lost);
   if (!has_stack) {
+    event.exclude_callchain_user = 1;
     event.sample_type &= ~registers_and_stack;
     event.sample_regs_user = 0;
     event.sample_stack_user = 0;

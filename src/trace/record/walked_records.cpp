@@ -6,7 +6,9 @@
 #include <bit>
 #include <utility>
 
+#include "command_line/options.hpp"
 #include "support/bytes.hpp"
+#include "trace/record/event_files.hpp"
 #include "trace/recorded/call_chain_file.hpp"
 #include "trace/walk/registers.hpp"
 
@@ -21,6 +23,13 @@ constexpr std::size_t size_before_chain = 6 * word_bytes;
 const InputOrigin& record_origin() {
   static const InputOrigin origin{"perf_event_open", "record"};
   return origin;
+}
+
+RecordSource source_of_records() {
+  RecordSource source{.name = record_origin().file, .abi = host_abi()};
+  const auto limit = command_line::number_of<std::uint64_t>(setting_of("/proc/sys/kernel/perf_event_max_stack"), 10);
+  if (limit) source.longest_chain = *limit;
+  return source;
 }
 
 void put_head(ByteWriter& record, std::uint32_t type, std::uint16_t flags, std::size_t body_size) {
@@ -72,8 +81,7 @@ WalkedRecords::WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, s
     : layouts_(layouts),
       files_(files),
       sinks_(std::move(sinks)),
-      programs_({record_origin().file, host_endian, host_abi(), nullptr, 0},
-                [&files](const Mapping& mapping) { return files.open(mapping); }),
+      programs_(source_of_records(), [&files](const Mapping& mapping) { return files.open(mapping); }),
       walker_(most_frames, false, frame_pointers) {}
 
 void WalkedRecords::write(std::span<const std::byte> record) {
@@ -94,7 +102,8 @@ void WalkedRecords::take(const TakenRecord& taken) {
   if (samples_++ == 0) first_ns_ = record.time;
   last_ns_ = std::max(last_ns_, record.time);
   programs_.take(record, walker_, [&](const Sample& sample) {
-    if (sinks_.file != nullptr) sinks_.file->append(call_chain_record(record, sample, host_endian).bytes);
+    if (sinks_.file != nullptr)
+      sinks_.file->append(call_chain_record(record, sample, host_endian, sinks_.is_read_here).bytes);
     if (sinks_.raw != nullptr) sinks_.raw->append(taken.bytes);
     if (sinks_.sample) sinks_.sample(sample);
   });

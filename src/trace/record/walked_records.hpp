@@ -18,8 +18,10 @@ namespace sframe_gen::trace {
 /// Where recorded records go. Any of them may be missing.
 struct RecordSinks {
   PerfDataWriter* file = nullptr;  ///< with call chains
-  bool is_read_here = false;       ///< where the numbers that mappings have of their files tell more than build-ids
-  PerfDataWriter* raw = nullptr;   ///< with registers and stacks, as the kernel gave them
+  /// By this program only: the numbers that mappings have of their files tell more than build-ids, and chains tell how
+  /// many frames are left out.
+  bool is_read_here = false;
+  PerfDataWriter* raw = nullptr;  ///< with registers and stacks, as the kernel gave them
   RecordedPrograms::TakeSample sample{};
 };
 

@@ -98,27 +98,27 @@ const std::filesystem::path& other_than(const PerfDataFile& recording, const std
 }
 
 /// The recorded call chain with the walked frames of the program.
-std::vector<std::uint64_t> chain_of(const Sample& sample) {
-  std::vector<std::uint64_t> chain;
-  bool is_user = false;
-  for (const std::uint64_t entry : sample.words->call_chain) {
-    if (entry >= chain_mark::first) is_user = entry == chain_mark::user || entry == chain_mark::user_deferred;
-    if (!is_user) chain.push_back(entry);
-  }
+std::vector<std::uint64_t> chain_of(const Sample& sample, bool tells_left_out) {
+  // A program's part comes last.
+  const std::vector<std::uint64_t>& recorded = sample.words->call_chain;
+  const auto end = std::ranges::find_if(
+      recorded, [](std::uint64_t entry) { return entry == chain_mark::user || entry == chain_mark::user_deferred; });
+  std::vector<std::uint64_t> chain(recorded.begin(), end);
   if (!sample.has_user_stack) return chain;
   chain.push_back(chain_mark::user);
-  for (const Frame& frame : sample.user.frames) chain.push_back(frame.pc);
+  for (const Frame& frame : sample.user.frames)
+    chain.push_back(tells_left_out && frame.left_out != Frame::some ? frame.pc + frame.left_out : frame.pc);
   return chain;
 }
 
 }  // namespace
 
-CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample, Endian endian) {
+CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample, Endian endian, bool tells_left_out) {
   const SampleWords& words = *sample.words;
   const auto before = record.body.first(words.chain_begin);
   const auto between = record.body.subspan(words.chain_end, words.registers_begin - words.chain_end);
   const auto after = record.body.subspan(words.stack_end);
-  std::vector<std::uint64_t> chain = chain_of(sample);
+  std::vector<std::uint64_t> chain = chain_of(sample, tells_left_out);
   constexpr std::size_t most = UINT16_MAX;
   const std::size_t others = record_header_size + before.size() + entry_size + between.size() + after.size();
   const std::size_t room = (most - std::min(others, most)) / entry_size;

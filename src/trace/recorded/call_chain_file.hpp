@@ -18,7 +18,10 @@ struct CallChainRecord {
   std::vector<std::byte> bytes;
   bool is_cut = false;  ///< Frames are left out: records have at most 65,535 bytes.
 };
-CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample, Endian endian);
+/// `tells_left_out`: the entry between both ends of a deep stack is not 0, but how many frames it stands for. Others
+/// than sframe-trace would show it as an address.
+CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample, Endian endian,
+                                  bool tells_left_out = false);
 
 /// A recording that is written again, with call chains in the place of registers and stacks. It has no name until it is
 /// complete.

@@ -28,8 +28,9 @@ bool DeferredChains::put(std::uint64_t cookie, int thread, std::vector<std::uint
 }
 
 std::optional<std::uint64_t> cookie_of(std::span<const std::uint64_t> chain) {
-  const auto mark = std::ranges::find(chain, chain_mark::user_deferred);
-  if (mark == chain.end() || mark + 1 == chain.end()) return std::nullopt;
+  const auto mark = std::ranges::find_if(
+      chain, [](std::uint64_t entry) { return entry == chain_mark::user || entry == chain_mark::user_deferred; });
+  if (mark == chain.end() || *mark == chain_mark::user || mark + 1 == chain.end()) return std::nullopt;
   return *(mark + 1);
 }
 

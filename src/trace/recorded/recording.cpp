@@ -20,6 +20,7 @@
 #include "support/text.hpp"
 #include "trace/files/trusted_user.hpp"
 #include "trace/perf/event_names.hpp"
+#include "trace/walk/kernel_chain.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
@@ -47,6 +48,9 @@ FileChange change_of(const FileIdentity& file, std::uint64_t inode, const FileId
 /// A small recording could have any number of programs, each with a copy of many mappings. Real ones mostly run another
 /// program at once.
 constexpr std::uint64_t most_copied_parts = std::uint64_t{1} << 20U;
+
+/// An entry that is no PC: how many frames were left out, or 0.
+constexpr std::uint64_t most_left_out = std::uint64_t{1} << 16U;
 
 // PERF_RECORD_MISC_*: whose code a record is about.
 constexpr std::uint16_t cpu_mode = 7, kernel_mode = 1, user_mode = 2;
@@ -135,13 +139,15 @@ void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& ori
   words.stack_end = place();
 }
 
-/// The part of a call chain after a mark, up to the next one.
+/// The part of a call chain after a mark, up to the next one. A program's part is the last one. Where it keeps no frame
+/// pointers, the kernel may have found any number there, those of marks as well.
 void put_part(const std::vector<std::uint64_t>& chain, std::uint64_t mark, std::vector<std::uint64_t>& pcs) {
   pcs.clear();
-  bool is_part = false;
+  bool is_part = false, is_of_program = false;
   for (const std::uint64_t entry : chain) {
-    if (entry >= chain_mark::first) {
+    if (entry >= chain_mark::first && !is_of_program) {
       is_part = entry == mark;
+      is_of_program = entry == chain_mark::user;
     } else if (is_part) {
       pcs.push_back(entry);
     }
@@ -280,8 +286,9 @@ void RecordedPrograms::take(const PerfRecord& record, Walker& walker, const Take
 Recording::Recording(MappedFile file, OpenFile open_file, RecordedPrograms::OpenJitCode open_jit_code)
     : file_(std::move(file), host_abi()),
       deferred_(file_.records(), file_.endian(), file_.name()),
-      programs_({file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size(), &deferred_},
-                std::move(open_file), std::move(open_jit_code)) {}
+      programs_(
+          {file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size(), 127, &deferred_},
+          std::move(open_file), std::move(open_jit_code)) {}
 
 std::string SampledEvent::unit() const {
   return counts_cpu_time ? "ns" : std::string(without_modifiers(name));
@@ -399,7 +406,8 @@ void RecordedPrograms::take_name(const PerfRecord& record) {
   // Linux's have 15 letters. Threads that a thread makes inherit it.
   constexpr std::size_t longest = 64;
   names_[thread] = printable(text_at(reader).substr(0, longest));
-  if ((record.flags & of_exec) != 0) programs_.erase(process);
+  if ((record.flags & of_exec) == 0) return;
+  programs_.insert_or_assign(process, Program{.space = {}, .has_run = false});
 }
 
 void RecordedPrograms::put_names(Sample& sample) const {
@@ -456,6 +464,16 @@ RecordedPrograms::Space& RecordedPrograms::space_of(int process) {
   return space;
 }
 
+/// In execve(2), the kernel tells of a program when it has taken the place of the one before, whose registers it still
+/// has then. They lead to nothing: what was mapped is gone.
+bool RecordedPrograms::is_of_program_before(const PerfRecord& record, std::uint64_t pc) {
+  Program& program = programs_[words_.process];
+  const bool is_in_kernel = (record.flags & cpu_mode) == kernel_mode;
+  if (!program.has_run && is_in_kernel && (!program.space->has_code_at(pc) || words_.stack.bytes.empty())) return true;
+  program.has_run = true;
+  return false;
+}
+
 void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take) {
   SampleWords& words = words_;
   read_sample(record, source_.endian, sample_origin_, words);
@@ -490,23 +508,34 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   const bool never_came = cookie && !has_come && !is_as_recorded && !registers;
   const bool has_user_pc = words.pc != 0 && (record.flags & cpu_mode) == user_mode;
   sample.has_user_stack = registers || is_as_recorded || never_came || has_user_pc;
+  if (registers && is_of_program_before(record, registers->pc)) sample.has_user_stack = false;
   sample.user = {.frames = std::move(sample.user.frames)};
   sample.user.frames.clear();
   if (is_as_recorded) {
     sample.user.is_as_recorded = true;
-    // A chain does not say whether it has all frames, but for those that are left out here.
-    const bool is_cut = user_part_.size() > walker.most_frames();
-    sample.user.stop = is_cut ? unwind::Stop::Stepped : unwind::Stop::Outermost;
-    if (is_cut) user_part_.resize(walker.most_frames());
     for (const std::uint64_t pc : user_part_) {
       // All but the first one are return addresses.
       Frame& frame = sample.user.frames.emplace_back(Frame{pc, sample.user.frames.empty()});
-      frame.location = space.location_of(frame.instruction());
+      // No program has the first 64 KiB (vm.mmap_min_addr). In our own chains, such an entry is between both ends of a
+      // deep stack.
+      if (pc <= most_left_out && record.layout->excludes_user_chain && sample.user.frames.size() > 1) {
+        frame = {.pc_is_exact = false, .left_out = pc == 0 ? Frame::some : static_cast<std::uint32_t>(pc)};
+      } else {
+        frame.location = space.location_of(frame.instruction());
+      }
     }
-  } else if (registers) {
+    // A chain does not say whether it has all frames, but for those that are left out here.
+    const bool has_ends = keep_both_ends(sample.user.frames, walker.most_frames());
+    sample.user.stop = has_ends ? unwind::Stop::Outermost : unwind::Stop::Stepped;
+  } else if (registers && sample.has_user_stack) {
     words.stack.address = registers->values[sframe::traits_of(source_.abi).stack_pointer];
     walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);
     sample.user.is_piece = true;
+    if (!record.layout->excludes_user_chain && walker.uses_frame_pointers()) {
+      const std::size_t of_kernel = sample.kernel.size();
+      const KernelChain chain{user_part_, user_part_.size() + of_kernel >= source_.longest_chain};
+      go_on_by(chain, space, walker.most_frames(), sample.user);
+    }
   } else if (sample.has_user_stack) {
     // Without registers there is no caller.
     if (has_user_pc) sample.user.frames.push_back({words.pc, true, space.location_of(words.pc)});

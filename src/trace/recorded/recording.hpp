@@ -160,6 +160,8 @@ struct RecordSource {
   /// Build-ids of files as digits, by path, or null.
   const SeededMap<std::string, std::string>* build_ids = nullptr;
   std::uint64_t records = 0;  ///< as far as it is known how many there are
+  /// The kernel's call chains have at most so many PCs (kernel.perf_event_max_stack).
+  std::uint64_t longest_chain = 127;
   /// Chains that samples wait for, or null.
   const DeferredChains* deferred = nullptr;
 };
@@ -198,7 +200,8 @@ class RecordedPrograms {
     Space space;
     std::set<int> others{};  ///< than the first one
     bool has_first = true;
-    std::string file{};  ///< that it runs: the first that it mapped
+    std::string file{};   ///< that it runs: the first that it mapped
+    bool has_run = true;  ///< false: as far as is known, it is still being executed by the one before
   };
 
   void take_mapping(const PerfRecord& record);
@@ -208,6 +211,7 @@ class RecordedPrograms {
   void take_exit(const PerfRecord& record);
   void take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take);
   void put_names(Sample& sample) const;
+  bool is_of_program_before(const PerfRecord& record, std::uint64_t pc);
   Space& space_of(int process);
 
   RecordSource source_;

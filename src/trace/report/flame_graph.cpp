@@ -159,6 +159,7 @@ void FoldedStacks::add_name(std::string_view name, std::string_view mark) {
 /// The function, and after it the calls that were inlined, as the scripts of the first flame graphs mark them:
 /// "copy_[i]".
 void FoldedStacks::add_frame(const Frame& frame) {
+  if (frame.left_out != 0) return add_name(text_of_left_out(frame));
   const NamedFrame named = trace::named(frame);
   if (named.function.empty()) {
     add_name("[" + std::string(named.file.empty() ? "unknown" : short_name(named.file)) + "]");

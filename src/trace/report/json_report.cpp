@@ -30,6 +30,12 @@ ordered_json inlined_of(const NamedFrame& named) {
 ordered_json frames_of(const Stack& stack) {
   ordered_json frames = ordered_json::array();
   for (const Frame& frame : stack.frames) {
+    if (frame.left_out != 0) {
+      ordered_json json = ordered_json::object();
+      json["left_out"] = frame.left_out == Frame::some ? ordered_json() : ordered_json(frame.left_out);
+      frames.push_back(std::move(json));
+      continue;
+    }
     const NamedFrame named = trace::named(frame);
     ordered_json json{{"pc", hex(named.pc)}};
     if (!named.function.empty()) {

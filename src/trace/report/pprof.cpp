@@ -183,6 +183,7 @@ std::vector<PprofProfile::Line> PprofProfile::lines_of(const NamedFrame& named) 
 }
 
 PprofProfile::Id PprofProfile::location_of(const Frame& frame) {
+  if (frame.left_out != 0) return location(mapping_named({}), 0, {{function(text_of_left_out(frame), {}, {}), 0}});
   Id& id = frame_ids_[{frame.location, frame.pc, frame.pc_is_exact}];
   if (id == 0) {
     const NamedFrame named = trace::named(frame);

@@ -62,6 +62,10 @@ NamedFrame named(const Frame& frame) {
   return named;
 }
 
+std::string text_of_left_out(const Frame& frame) {
+  return frame.left_out == Frame::some ? "[frames left out]" : "[" + count_of(frame.left_out, "frame") + " left out]";
+}
+
 std::string_view short_name(std::string_view file) {
   return file.substr(file.rfind('/') + 1);
 }
@@ -224,8 +228,13 @@ void SampleText::add_frame(const Frame& frame) {
     text_ += line.text;
     return;
   }
-  const NamedFrame named = trace::named(frame);
   const std::size_t begin = text_.size();
+  if (frame.left_out != 0) {
+    append_hex(text_, 0, address_digits, ' ');
+    text_.append(" ").append(text_of_left_out(frame)).append(" ([unknown])\n");
+    return;
+  }
+  const NamedFrame named = trace::named(frame);
   constexpr std::string_view indent = "  ";
   for (const InlinedCall& call : named.inlined) {
     append_hex(text_, named.pc, address_digits, ' ');
@@ -274,8 +283,14 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Stac
   constexpr std::string_view indent = "    ";
   std::size_t number = 0;
   for (const Frame& frame : stack.frames) {
-    const NamedFrame named = trace::named(frame);
     std::string text;
+    if (frame.left_out != 0) {
+      append_frame_number(text, number);
+      number += frame.left_out;
+      out << text << text_of_left_out(frame) << '\n';
+      continue;
+    }
+    const NamedFrame named = trace::named(frame);
     for (const InlinedCall& call : named.inlined) {
       append_frame_number(text, number++);
       text += "0x";
@@ -322,7 +337,7 @@ void StackTotals::add_call_chain(const Stack& stack) {
 
 void StackTotals::add(const Stack& stack, const std::optional<StackEnd>& cut) {
   ++stacks_;
-  frames_ += stack.frames.size();
+  frames_ += count_frames(stack.frames);
   by_frame_pointer_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_frame_pointer));
   if (stack.is_as_recorded) {
     add_call_chain(stack);

@@ -34,6 +34,9 @@ struct NamedFrame {
 
 NamedFrame named(const Frame& frame);
 
+/// "[388 frames left out]" of what stands for them, or "[frames left out]" if it is not known how many.
+std::string text_of_left_out(const Frame& frame);
+
 /// "libc.so.6" of a path.
 std::string_view short_name(std::string_view file);
 

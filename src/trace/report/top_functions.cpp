@@ -34,6 +34,7 @@ void TopFunctions::add(KernelNames& kernel, const Sample& sample) {
   };
   for (const std::uint64_t pc : sample.kernel) count_next(kernel.name_at(pc), "[kernel]", false);
   for (const Frame& frame : sample.user.frames) {
+    if (frame.left_out != 0) continue;
     const NamedFrame named = trace::named(frame);
     for (const InlinedCall& call : named.inlined) count_next(call.function, short_name(named.file), true);
     count_next(named.function, short_name(named.file), false);

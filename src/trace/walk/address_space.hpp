@@ -85,6 +85,11 @@ struct Frame {
   const Location* location = nullptr;
   /// The callee had no row, and its frame pointer led here.
   bool by_frame_pointer = false;
+  /// 0: it is a frame. Else it stands for so many between its neighbors, and has no PC.
+  std::uint32_t left_out = 0;
+
+  /// For `left_out`: some, as a recording does not say how many.
+  static constexpr std::uint32_t some = UINT32_MAX;
 
   std::uint64_t instruction() const { return pc_is_exact ? pc : pc - 1; }
 };

@@ -9,12 +9,14 @@
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
 #include "files/kept_header.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/cut_files.hpp"
 #include "support/text.hpp"
 #include "trace/walk/debug_file.hpp"
 #include "trace/walk/demangle.hpp"
 #include "trace/walk/frame_pointer.hpp"
+#include "trace/walk/interrupted_code.hpp"
 #include "trace/walk/mini_debug_info.hpp"
 
 namespace sframe_gen::trace {
@@ -117,18 +119,60 @@ std::uint64_t CodeFile::begins_before(std::uint64_t address) {
   return symbol ? address - symbol->begin : 0;
 }
 
-bool CodeFile::may_return_to(std::uint64_t pc) const {
-  constexpr std::uint64_t longest_call = 7;
-  const elf::Machine* const machine = elf::find_machine(image_);
-  if (machine == nullptr) return false;
+/// As much as the segment has, up to `most` bytes.
+std::span<const std::byte> CodeFile::code_before(std::uint64_t pc, std::uint64_t most) const {
   for (const Elf64_Phdr& segment : image_.segments()) {
     const std::uint64_t into = pc - segment.p_vaddr;
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || into > segment.p_filesz) continue;
-    const std::uint64_t before = std::min(into, longest_call);
-    return may_return_between(machine->abi, elf::loaded_bytes(image_, pc - before, before),
-                              elf::loaded_bytes_from(image_, pc));
+    const std::uint64_t before = std::min(into, most);
+    return elf::loaded_bytes(image_, pc - before, before);
   }
-  return false;
+  return {};
+}
+
+bool CodeFile::may_return_to(std::uint64_t pc) const {
+  constexpr std::uint64_t longest_call = 7;
+  const elf::Machine* const machine = elf::find_machine(image_);
+  return machine != nullptr &&
+         may_return_between(machine->abi, code_before(pc, longest_call), elf::loaded_bytes_from(image_, pc));
+}
+
+bool CodeFile::is_after_system_call(std::uint64_t pc) const {
+  constexpr std::uint64_t longest = 4;
+  const elf::Machine* const machine = elf::find_machine(image_);
+  return machine != nullptr && ends_in_system_call(machine->abi, code_before(pc, longest));
+}
+
+GoCode* CodeFile::go_code() {
+  if (!std::exchange(go_was_tried_, true)) go_ = GoCode::of(image_);
+  return go_.get();
+}
+
+FrameRecord CodeFile::frame_record_at(std::uint64_t address) {
+  constexpr std::int32_t record_size = 16, word = 8;
+  const elf::Machine* const machine = elf::find_machine(image_);
+  if (machine == nullptr || machine->abi != sframe::Abi::Amd64) return FrameRecord::None;
+  const sframe::AbiTraits& abi = sframe::traits_of(machine->abi);
+  sframe::Lookup found;
+  for (const Rows* const rows : {&this->rows(), &more_rows()})
+    if (found.kind == sframe::Lookup::Kind::Nothing && *rows != nullptr) found = (*rows)->view().lookup(address);
+  if (found.kind == sframe::Lookup::Kind::Outermost) return FrameRecord::Outermost;
+  if (found.kind != sframe::Lookup::Kind::Row || found.signal_frame) return FrameRecord::None;
+  const sframe::RecoveryRules& row = found.row;
+  if (row.return_address != sframe::Rule::at_cfa(-word)) return FrameRecord::None;
+  if (row.frame_pointer == sframe::Rule::in_register(abi.frame_pointer)) return FrameRecord::OfCaller;
+  if (row.frame_pointer != sframe::Rule::at_cfa(-record_size)) return FrameRecord::None;
+  if (row.cfa == sframe::Rule::register_plus(abi.frame_pointer, record_size)) return FrameRecord::Kept;
+  // Rows of Go's code count from the stack pointer. In other code, a saved register need not be a frame pointer.
+  const GoCode* const go = go_code();
+  return go != nullptr && go->has_set_frame_pointer(address) ? FrameRecord::Kept : FrameRecord::None;
+}
+
+std::uint64_t CodeFile::popped_frame_pointer_at(std::uint64_t pc) const {
+  constexpr std::uint64_t most = 16;  // pops of all registers that a function may have saved
+  const elf::Machine* const machine = elf::find_machine(image_);
+  if (machine == nullptr || machine->abi != sframe::Abi::Amd64) return 0;
+  return popped_frame_pointer(code_before(pc, most), elf::loaded_bytes_from(image_, pc));
 }
 
 void CodeFile::open_mini_debug_info() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "trace/walk/address_cache.hpp"
 #include "trace/walk/debuginfod.hpp"
 #include "trace/walk/demangle.hpp"
+#include "trace/walk/go_code.hpp"
 #include "trace/walk/source_names.hpp"
 
 namespace sframe_gen::trace {
@@ -38,6 +40,15 @@ struct TranslationOptions {
   std::filesystem::path cache;       ///< a folder where they are kept by build-id; empty: nowhere
   Debuginfod* debuginfod = nullptr;  ///< has debug files that are not here; null: none
   SourceOptions source;
+};
+
+/// Whether a frame has what frame pointers lead along: the caller's frame pointer, and the return address in the next
+/// word, where the frame pointer is.
+enum class FrameRecord : std::uint8_t {
+  None,  ///< or it is not known
+  Kept,
+  OfCaller,   ///< it has none, and the frame pointer is that of its caller
+  Outermost,  ///< there is no caller
 };
 
 /// An ELF file whose code runs somewhere: its rows and names. Addresses are virtual, the file's own.
@@ -73,9 +84,18 @@ class CodeFile {
   bool keeps_frame_pointer_at(std::uint64_t pc, bool is_exact);
   /// Whether a function may return to `pc`: the code before it ends in a call, or a signal's handler returns there.
   bool may_return_to(std::uint64_t pc) const;
+  /// Whether the code before `pc` ends in a system call.
+  bool is_after_system_call(std::uint64_t pc) const;
+  /// Returns how far below the stack pointer the frame pointer was, if it was just popped there, or 0.
+  std::uint64_t popped_frame_pointer_at(std::uint64_t pc) const;
+  /// Whether the function at `address`, the instruction of a call, has a frame record: by its row, of x86-64 only.
+  FrameRecord frame_record_at(std::uint64_t address);
+  /// Null: it is not a file of Go.
+  GoCode* go_code();
 
  private:
   bool has_row(std::uint64_t address) const;
+  std::span<const std::byte> code_before(std::uint64_t pc, std::uint64_t most) const;
   void open_own_section();
   void translate();
   enum class Purpose : std::uint8_t { Names, SourceLines };
@@ -104,6 +124,8 @@ class CodeFile {
   /// By the symbol's begin and end, which of two at one place may differ.
   std::map<std::pair<std::uint64_t, std::uint64_t>, Demangled> demangled_;
   AddressCache<FunctionPlace> asked_;
+  bool go_was_tried_ = false;
+  std::unique_ptr<GoCode> go_;
   std::optional<elf::Image> alternate_;  ///< what debugging information refers to
   std::unique_ptr<SourceNames> source_;  ///< null: nothing says, or it is not wanted
 };

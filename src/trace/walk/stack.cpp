@@ -1,8 +1,10 @@
 #include "trace/walk/stack.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "support/endian.hpp"
 #include "trace/walk/begin_of_stack.hpp"
 #include "trace/walk/registers.hpp"
 
@@ -11,6 +13,8 @@ namespace sframe_gen::trace {
 namespace {
 
 constexpr std::size_t remembered_rows = 4096;
+/// Deeper stacks are cut: each frame is looked up, though few are kept.
+constexpr std::size_t most_walked = std::size_t{1} << 16U;
 
 }  // namespace
 
@@ -18,7 +22,7 @@ Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well, FramePointers fra
     : abi_(sframe::traits_of(abi)),
       most_frames_(most_frames),
       rows_(remembered_rows),
-      dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr),
+      dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(std::max(most_frames, most_walked)) : nullptr),
       frame_pointers_(frame_pointers),
       frame_pointer_step_(abi_) {
   walked_.read = read_memory;
@@ -26,6 +30,28 @@ Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well, FramePointers fra
   walked_.context = this;
   walked_.signature_mask = signature_mask;
   walked_.rows = rows_;
+}
+
+std::uint64_t count_frames(const std::vector<Frame>& frames) {
+  std::uint64_t count = 0;
+  for (const Frame& frame : frames) count += frame.left_out == 0 || frame.left_out == Frame::some ? 1 : frame.left_out;
+  return count;
+}
+
+bool keep_both_ends(std::vector<Frame>& frames, std::size_t most) {
+  constexpr std::size_t fewest = 8;
+  if (frames.size() <= most) return true;
+  if (most < fewest) {
+    frames.resize(most);
+    return false;
+  }
+  const auto begin = frames.begin() + static_cast<std::ptrdiff_t>(most / 2);
+  const auto end = frames.end() - static_cast<std::ptrdiff_t>(most - most / 2 - 1);
+  const bool is_known = std::none_of(begin, end, [](const Frame& frame) { return frame.left_out == Frame::some; });
+  const std::uint64_t count = count_frames({begin, end});
+  *begin = {.pc_is_exact = false, .left_out = is_known ? static_cast<std::uint32_t>(count) : Frame::some};
+  frames.erase(begin + 1, end);
+  return true;
 }
 
 Stack Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context) {
@@ -45,7 +71,19 @@ void Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwin
 
 bool Walker::read_memory(void* walker, std::uint64_t address, void* bytes) {
   const auto& self = *static_cast<const Walker*>(walker);
-  return self.read_(self.context_, address, bytes);
+  return self.read_(self.context_, address, bytes) || self.read_popped(address, bytes);
+}
+
+/// Reads the slot that an interrupted function has popped its frame pointer from: it is below the stack pointer, where
+/// recorded pieces of stacks do not reach, and the register has what was there.
+bool Walker::read_popped(std::uint64_t address, void* bytes) const {
+  const unwind::Registers& frame = *registers_;
+  if (frame.pc_is_exact == 0 || !frame.knows(abi_.stack_pointer) || !frame.knows(abi_.frame_pointer)) return false;
+  const std::uint64_t sp = frame.values[abi_.stack_pointer];
+  const std::shared_ptr<const CodeFile> file = address < sp && location_ != nullptr ? location_->file() : nullptr;
+  if (!file || sp - address != file->popped_frame_pointer_at(frame.pc - location_->bias)) return false;
+  store(std::span(static_cast<std::byte*>(bytes), sizeof address), frame.values[abi_.frame_pointer], abi_.endian);
+  return true;
 }
 
 /// Has the unwinder see the modules as they are now.
@@ -61,6 +99,7 @@ void Walker::use_modules() {
 
 unwind::Stop Walker::step(unwind::Registers& registers) {
   use_modules();
+  registers_ = &registers;
   return unwinder_.step(registers);
 }
 
@@ -83,15 +122,40 @@ bool Walker::is_begin_of_stack(const unwind::Registers& registers) const {
          trace::is_begin_of_stack(abi_.endian, registers.values[stack_pointer], read_, context_);
 }
 
+bool Walker::is_end_of_go_stack(const unwind::Registers& registers) const {
+  const std::shared_ptr<CodeFile> file = location_ != nullptr ? location_->file() : nullptr;
+  const GoCode* const go = file && registers.pc_is_exact == 0 ? file->go_code() : nullptr;
+  return go != nullptr && go->never_returns_to(registers.pc - 1 - location_->bias);
+}
+
 /// Opens what the PC leads to, and steps by that; or else by the frame pointer.
 unwind::Stop Walker::without_any_row(unwind::Registers& registers, unwind::Stop why) {
   if (why == unwind::Stop::NoSection || why == unwind::Stop::NoRow) {
     if (space_->find_rows(registers.pc - (registers.pc_is_exact != 0 ? 0 : 1))) return step(registers);
     is_interrupted_ = return_from_signal(*space_, registers, read_, context_);
     if (is_interrupted_) return unwind::Stop::Stepped;
-    if (is_begin_of_stack(registers)) return unwind::Stop::Outermost;
+    if (is_begin_of_stack(registers) || is_end_of_go_stack(registers)) return unwind::Stop::Outermost;
+    const unwind::Stop of_call = step_from_system_call(registers);
+    if (is_after_call_) return of_call;
   }
   return may_use_frame_pointer(registers, why) ? step_by_frame_pointer(registers, why) : why;
+}
+
+/// A thread in a system call has the PC after it, where another function may begin. Nothing has changed since the call.
+unwind::Stop Walker::step_from_system_call(unwind::Registers& registers) {
+  const std::shared_ptr<const CodeFile> file = location_ != nullptr ? location_->file() : nullptr;
+  if (registers.pc_is_exact == 0 || !file || !file->is_after_system_call(registers.pc - location_->bias))
+    return unwind::Stop::NoRow;
+  unwind::Registers at_call = registers;
+  at_call.pc_is_exact = 0;  // as if the kernel were to return there
+  const unwind::Stop stop = step(at_call);
+  is_after_call_ = stop == unwind::Stop::Stepped || stop == unwind::Stop::Outermost;
+  if (is_after_call_) {
+    registers = at_call;
+  } else {
+    frame_pointer_fault_ = FramePointerFault::None;
+  }
+  return stop;
 }
 
 unwind::Stop Walker::step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why) {
@@ -128,10 +192,12 @@ bool Walker::may_use_frame_pointer(const unwind::Registers& registers, unwind::S
 void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   stack.frames.clear();
   stack.frame_pointer_fault = FramePointerFault::None;
+  stack.chain_end = ChainEnd::None;
   is_interrupted_ = true;
-  used_frame_pointer_ = false;
+  used_frame_pointer_ = is_after_call_ = false;
   frame_pointer_fault_ = FramePointerFault::None;
-  while (stack.frames.size() < most_frames_) {
+  const std::size_t most = std::max(most_frames_, most_walked);
+  while (stack.frames.size() < most) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
     frame.by_frame_pointer = std::exchange(used_frame_pointer_, false);
     const std::uint64_t pc = frame.instruction();
@@ -142,16 +208,25 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
     }
     is_interrupted_ = false;
     // First, as a file that is opened tells where modules end.
-    frame.location = space_->location_of(pc);
+    frame.location = location_ = space_->location_of(pc);
     stack.stop = step(registers);
+    // Its function is that of the call.
+    if (std::exchange(is_after_call_, false)) {
+      frame.pc_is_exact = false;
+      frame.location = space_->location_of(frame.instruction());
+    }
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     // A row that counts from the stack pointer is none, if a frame pointer led here and does not tell it.
     if (stack.stop == unwind::Stop::UnknownRegister && frame.by_frame_pointer &&
         frame_pointers_ == FramePointers::Always)
       stack.stop = step_by_frame_pointer(registers, stack.stop);
     stack.frame_pointer_fault = frame_pointer_fault_;
-    if (stack.stop != unwind::Stop::Stepped) return;
+    if (stack.stop != unwind::Stop::Stepped) {
+      if (!keep_both_ends(stack.frames, most_frames_)) stack.stop = unwind::Stop::Stepped;
+      return;
+    }
   }
+  stack.frames.resize(most_frames_);
   stack.stop = unwind::Stop::Stepped;
 }
 
@@ -167,14 +242,29 @@ const char* text_of(Match match) {
   return "";
 }
 
+namespace {
+
+/// What was left out is not compared, but for how many frames it is.
+std::vector<Frame> with_frames_between(const std::vector<Frame>& kept, const std::vector<Frame>& others) {
+  std::vector<Frame> all;
+  for (const Frame& frame : kept) {
+    if (frame.left_out == 0) all.push_back(frame);
+    for (std::uint32_t i = 0; i < frame.left_out && all.size() < others.size(); ++i) all.push_back(others[all.size()]);
+  }
+  return all;
+}
+
+}  // namespace
+
 std::optional<Comparison> comparison_of(const Stack& stack) {
   if (!stack.by_dwarf || stack.by_dwarf->frames.empty()) return std::nullopt;
   const auto& [frames, cut, memory_ends] = *stack.by_dwarf;
   Comparison comparison{.dwarf_frame = {}, .dwarf_last = frames.size() - 1, .dwarf_cut = cut.value_or("")};
   // The same words as for our own walk.
   if (cut && memory_ends && stack.is_piece) comparison.dwarf_cut = "the recorded piece of the stack ends";
-  const auto [ours, theirs] = std::ranges::mismatch(stack.frames, frames, {}, &Frame::pc, &Frame::pc);
-  const bool ours_ends = ours == stack.frames.end(), theirs_ends = theirs == frames.end();
+  const std::vector<Frame> own = with_frames_between(stack.frames, frames);
+  const auto [ours, theirs] = std::ranges::mismatch(own, frames, {}, &Frame::pc, &Frame::pc);
+  const bool ours_ends = ours == own.end(), theirs_ends = theirs == frames.end();
   const bool is_cut = (ours_ends && !stack.is_whole()) || (theirs_ends && cut);
   if (is_cut) {
     comparison.match = Match::UpToCut;

@@ -16,6 +16,13 @@
 
 namespace sframe_gen::trace {
 
+/// Why frames that the kernel's call chain has added are not all.
+enum class ChainEnd : std::uint8_t {
+  None,            ///< it has added none, or all
+  Limit,           ///< the chain is as long as the kernel makes them
+  NoFramePointer,  ///< the last frame's function keeps none, or its caller may be another function than the chain says
+};
+
 /// The frames of a thread, the innermost first.
 struct Stack {
   std::vector<Frame> frames;
@@ -23,6 +30,7 @@ struct Stack {
   unwind::Stop stop = unwind::Stop::Stepped;
   /// The last frame had no row, and this is why its frame pointer led nowhere. None: it was not asked.
   FramePointerFault frame_pointer_fault = FramePointerFault::None;
+  ChainEnd chain_end = ChainEnd::None;
   /// The frames are those of a recorded call chain, which does not say whether there are more.
   bool is_as_recorded = false;
   /// Only a piece of the stack's memory could be read.
@@ -35,6 +43,13 @@ struct Stack {
   bool is_whole() const { return stop == unwind::Stop::Outermost && !is_as_recorded; }
 };
 
+/// How many frames a stack has, with those that are left out as far as their number is known.
+std::uint64_t count_frames(const std::vector<Frame>& frames);
+
+/// Keeps so many frames of a deep stack, the innermost and the outermost half: a recursion stays under what has called
+/// it. One frame stands for those between. Returns false if that is too few for both ends, and keeps the innermost.
+bool keep_both_ends(std::vector<Frame>& frames, std::size_t most);
+
 /// What all walks of a run have in common.
 class Walker {
  public:
@@ -45,6 +60,7 @@ class Walker {
   Walker& operator=(const Walker&) = delete;
 
   std::size_t most_frames() const { return most_frames_; }
+  bool uses_frame_pointers() const { return frame_pointers_ != FramePointers::Never; }
 
   /// From `registers` outwards. Files are opened, and their sections made, as PCs lead to them.
   Stack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);
@@ -56,7 +72,10 @@ class Walker {
   static bool read_memory(void* walker, std::uint64_t address, void* bytes);
   static unwind::Stop without_row(void* walker, unwind::Registers& registers, unwind::Stop why);
 
+  bool read_popped(std::uint64_t address, void* bytes) const;
   bool is_begin_of_stack(const unwind::Registers& registers) const;
+  bool is_end_of_go_stack(const unwind::Registers& registers) const;
+  unwind::Stop step_from_system_call(unwind::Registers& registers);
   unwind::Stop without_any_row(unwind::Registers& registers, unwind::Stop why);
   unwind::Stop step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why);
   bool may_return_to(std::uint64_t pc);
@@ -75,8 +94,11 @@ class Walker {
   AddressSpace* space_ = nullptr;
   unwind::ReadMemory read_ = nullptr;
   void* context_ = nullptr;
-  bool is_interrupted_ = false;      ///< the next frame is that of an interrupted function
-  bool used_frame_pointer_ = false;  ///< for the last step
+  bool is_interrupted_ = false;                   ///< the next frame is that of an interrupted function
+  bool used_frame_pointer_ = false;               ///< for the last step
+  bool is_after_call_ = false;                    ///< the last step was by the row of the system call before the PC
+  const Location* location_ = nullptr;            ///< of the frame that is left
+  const unwind::Registers* registers_ = nullptr;  ///< of that frame
   FramePointerFault frame_pointer_fault_ = FramePointerFault::None;
   std::exception_ptr failure_;  ///< of the fallback
   unwind::Walked walked_;

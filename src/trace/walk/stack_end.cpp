@@ -12,6 +12,11 @@ namespace {
 
 constexpr const char* limit_of_frames = "limit of frames reached (--frames)";
 
+const char* text_of(ChainEnd end) {
+  return end == ChainEnd::Limit ? "the kernel's call chain ends (raise kernel.perf_event_max_stack)"
+                                : "beyond what was recorded, and its frame pointer is not sure to lead to its caller";
+}
+
 /// Why a stack ends in a frame that is in a mapping.
 std::string reason_of(const Stack& stack, const Location& location) {
   switch (stack.stop) {
@@ -50,6 +55,7 @@ std::optional<StackEnd> cut_of(const Stack& stack) {
   }
   if (stack.frame_pointer_fault != FramePointerFault::None)
     cut.reason = text_of(stack.frame_pointer_fault, stack.is_piece);
+  if (stack.chain_end != ChainEnd::None) cut.reason = text_of(stack.chain_end);
   // Messages have the names of files in them, which need not be fit to be printed.
   cut.reason = printable(cut.reason);
   return cut;
