@@ -278,7 +278,7 @@ class FrameSectionWalk {
   std::span<const std::byte> bytes_;
   FrameTable& table_;
   ByteReader reader_;
-  std::vector<Record> early_fdes_;  ///< FDEs whose CIE had not come by
+  std::vector<Record> early_fdes_;  ///< FDEs in front of their CIEs
   bool all_cies_known_ = false;
   SeededMap<std::uint64_t, std::uint32_t> cies_;  ///< index by offset; only looked up, never walked
   std::optional<std::uint64_t> last_cie_offset_;  ///< none before the first look-up: no offset stands for that

@@ -1,3 +1,27 @@
+// The way of --synthesize and --omit-disproved, from instructions to rows. --verify --against=code comes from check_cfi
+// (check_cfi.hpp), and goes the same way as far as Program::prove.
+//
+//     prove_for_conversion    here
+//       described_functions     described.hpp: what CFI says, function by function
+//       Program                 program.hpp: where functions begin, and what one needs to know of another
+//         Program::prove          program.hpp: all functions, again until nothing new is found
+//           prove_function          function.hpp: one function, on every path (rules: docs/against-code.md)
+//             Listing                 listing.hpp: its instructions; decoder.hpp makes them with Zydis
+//             Paths, State            paths.hpp, state.hpp: what holds where paths meet; value.hpp: of a register
+//             Borders                 borders.hpp: where another function begins
+//             apply                   effect.hpp: what an instruction does to the state
+//             conditions              conditions.hpp: the questions of the rules that one place can answer
+//             WaysOut                 ways_out.hpp: which code after calls is the function's
+//             disagreement            compare.hpp: CFI beside the state
+//           refuse_unproved_ends    ends.hpp: after all: whose ends show where the return address is
+//       contradicted_pcs        here: PCs that --omit-disproved leaves out
+//       synthesize              synthesis.hpp: the rows of functions without CFI
+//         reach_of                function.hpp: where refused functions go, which may share code
+//         visit_steps             function.hpp: each proved function again, with its state at each instruction
+//         rules_of                rows.hpp: the row of a state
+//
+// with_proved_pieces (encode/synthesized_functions.hpp) hands the rows to the encoder, as Go's functions come to it.
+
 #include "code/conversion_proof.hpp"
 
 #include <algorithm>

@@ -20,7 +20,7 @@ namespace {
 /// Each round takes what is now known of callees to their callers. More than a few change nothing in real files.
 constexpr int most_rounds = 4;
 
-/// Functions whose addresses only other such functions take are found one after the other: more are none of compilers'.
+/// A function whose address is taken may take the next one's: compilers' code makes no longer chains.
 constexpr int most_looks_at_taken = 16;
 
 /// Code of Go's functions. Their own table knows more of them, and they do not keep to System V.

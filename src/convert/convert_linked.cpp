@@ -3,10 +3,13 @@
 //     find_original           rewrite/undo/undo.hpp: what the file was before an earlier conversion
 //     check_preconditions     elf/preconditions.hpp: refuses what cannot be rewritten safely
 //     Rewrite                 rewrite/write/rewrite.hpp: begins to copy the bytes that few plans move
+//     LinkedRows::encode      convert/linked_rows.hpp: of CFI, or with --from-sframe of the old section
 //     encode_functions_of     encode/encode_functions.hpp: refuses, encodes, lets functions go on over padding, counts
 //       FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
 //         index_frame_section     cfi/frame_index.hpp: the fields of each CIE and FDE of a section
-//       EncodedPart::encode     encode/encode_functions.cpp: the functions of a part, one after the other
+//       go_functions_of         encode/go_functions.hpp: functions that Go's linker describes, without their FDEs
+//       prove_for_conversion    code/conversion_proof.hpp: with --synthesize or --omit-disproved, a map at its head
+//       EncodedPart             encode/encode_functions.cpp: the functions of a part, one after the other
 //         FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE
 //           CfiInterpreter          cfi/interpreter.hpp: its rows; cfi/fast_path.hpp runs the common instructions
 //           RuleTable               cfi/rules.hpp: each rule once, by number
@@ -14,7 +17,7 @@
 //         split_function          emit/split_functions.hpp: makes FDEs of a section, and holes
 //           RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: its meaning
 //         SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
-//       cover_padding           encode/encode_functions.cpp, with encode/padding.hpp
+//       cover_padding           encode/encode_functions.hpp, with encode/padding.hpp
 //     plan_layout             rewrite/plan/choose.hpp: finds a place for the section
 //     take_encoded            encode/encode_functions.hpp: the section's bytes, once the layout has given it an address
 //     Rewrite::finish         rewrite/write/rewrite.hpp: writes the rest, checks the result, replaces the target

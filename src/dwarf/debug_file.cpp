@@ -30,7 +30,7 @@ DebugFile::DebugFile(const elf::Image& image, bool is_split)
       range_lists_(section(image, "rnglists")),
       lines_(section(image, "line")),
       has_code_at_zero_(image.is_code(0, 1)),
-      // Real ones are read once each, and a range or the end of a list of one have two bytes each at least.
+      // A producer's tables are read once each. A range takes two bytes at least, and so does the end of a list.
       abbreviation_budget_(2 * abbreviations_.size()),
       range_budget_((info_.size() + ranges_.size() + range_lists_.size()) / 2),
       line_budget_(2 * lines_.size()),

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t most_tries = 16;
 constexpr std::string_view inner_prefix = "__GI_";
 
-/// Where a symbol's rank begins in its order. Tables with more symbols than that have 12 GB.
+/// Where a symbol's rank begins in its order; its number has the bits below. A table with more symbols has 12 GB.
 constexpr unsigned rank_bit = 29;
 constexpr std::uint32_t has_size = std::uint32_t{4} << rank_bit;
 

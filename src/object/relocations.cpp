@@ -161,7 +161,7 @@ class Relocator {
     });
   }
 
-  /// False: no linker would take it either.
+  /// Returns false for a relocation that linkers refuse as well.
   bool apply(const RelocationType& type, CodeReference reference, const SymbolTable& symbols) {
     const Symbol symbol = symbols.at(reference.symbol);
     const auto place = symbols.address_of(symbol);

@@ -1,3 +1,28 @@
+// The way of a sample, from the kernel's ring to perf.data. One thread empties the rings and waits for nothing else,
+// another one walks and writes.
+//
+//     read_record_options     record_options.cpp: what is asked for
+//     Recorder                here: everything of a recording
+//       RecordedCommand         record/recorded_command.hpp: the command, which waits until the events are there
+//       EventFiles              record/event_files.hpp: the kernel's events; record/event_kind.hpp: their names
+//       describe_kernel         record/found_programs.hpp: what is there already: the kernel, and mappings of processes
+//     Recorder::take_in       here: the first thread, until something of Ends comes
+//       Rings                   record/rings.hpp: the rings of all processors, and one order for their records
+//         Ring, RecordOrder       record/ring.hpp: one ring; records by time
+//         LostMappings            record/lost_mappings.hpp: whom to ask /proc about after records were lost
+//         ProgramFiles            record/program_files.hpp: opens the file of each mapping while the program has it
+//         without_room            record/walked_records.hpp: a sample without what the kernel filled its stack with
+//       RecordQueue             record/record_queue.hpp: from the first thread to the second
+//     Recorder::walk_all      here: the second thread, which has given up its rights (recorded/rights.hpp)
+//       WalkedRecords           record/walked_records.hpp: takes records by time
+//         RecordedPrograms        recorded/recording.hpp: programs, threads, mappings; the words of a sample
+//           Walker                  walk/stack.hpp: the frames of its stack; unwind/walk.hpp steps
+//             AddressSpace            walk/address_space.hpp: the file that holds a PC
+//             CodeFile                walk/code_file.hpp: its rows
+//         call_chain_record       recorded/call_chain_file.hpp: the sample again, with frames instead of its stack
+//         PerfDataWriter          perf/perf_data_writer.hpp: the file; record/recording_header.hpp: what describes it
+//     report_own_recording    run.hpp: without -o, reads the recording back, and reports
+
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>

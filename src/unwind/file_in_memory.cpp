@@ -148,7 +148,7 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) 
     file.identity.map_begin = begin_of(found);
     file.identity.map_end = end_of(found);
   }
-  // Any file has a first page. Elsewhere the build-id is only if the headers are the same.
+  // The first page is there whatever file was mapped. A build-id beyond it is read only if the headers did not change.
   const bool in_first_page = file.identity.build_id - file.identity.header + file.identity.build_id_size <= first_page;
   if (in_first_page) file.identity.headers_size = 0;
   file.identity.digest_of_headers = digest_of(file.identity.header, file.identity.headers_size);

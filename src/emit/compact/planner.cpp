@@ -10,7 +10,7 @@ namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// A way to a cut.
+/// A way from the first cut to another one.
 struct Way {
   std::int64_t length = std::numeric_limits<std::int64_t>::max();
   std::uint32_t begin = 0;  ///< cut where the last block begins

@@ -332,4 +332,19 @@ void check_layout(const Image& input, const Image& output, Contents contents, co
   LayoutCheck(input, output, added).run(contents);
 }
 
+void check_filled(const Image& input, const Section& section, std::span<const std::byte> bytes, const Image& output) {
+  const auto require = [&](bool holds, const char* rule) {
+    if (!holds) throw LayoutViolation(output.name(), rule);
+  };
+  const auto before = input.file_bytes(), after = output.file_bytes();
+  const std::uint64_t begin = section.header.sh_offset, end = begin + section.header.sh_size;
+  require(before.size() == after.size(), "the file keeps its size");
+  require(equal_bytes(before.first(begin), after.first(begin)), "bytes before the section stay");
+  require(equal_bytes(before.subspan(end), after.subspan(end)), "bytes after the section stay");
+  const auto filled = after.subspan(begin, end - begin);
+  require(equal_bytes(filled.first(bytes.size()), bytes), "the section has its contents");
+  require(std::ranges::all_of(filled.subspan(bytes.size()), [](std::byte b) { return b == std::byte{0}; }),
+          "the rest of the section is zero");
+}
+
 }  // namespace sframe_gen::elf

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
@@ -33,5 +35,9 @@ enum class Contents : std::uint8_t {
 ///   * a file without section headers gets none; every loaded byte stays, at its address, but for what may move, which
 ///     overlaps with nothing
 void check_layout(const Image& input, const Image& output, Contents contents, const NewSection& added = sframe_section);
+
+/// Compares a kernel with the input whose reserved `section` was filled with `bytes`: the rest of the section is zero,
+/// and no other byte changed. Throws LayoutViolation.
+void check_filled(const Image& input, const Section& section, std::span<const std::byte> bytes, const Image& output);
 
 }  // namespace sframe_gen::elf

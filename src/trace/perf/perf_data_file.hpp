@@ -80,8 +80,9 @@ class PerfDataFile {
   bool is_cut() const { return is_cut_; }
   /// Samples of one event at least come with registers and a piece of the stack.
   bool has_stacks() const { return layouts_.has_stacks(); }
-  /// The kernel has walked programs' stacks for one event at least, by frame pointers.
+  /// Times of records are those of CLOCK_MONOTONIC, as a jitdump's are.
   bool has_monotonic_times() const { return layouts_.has_monotonic_times(); }
+  /// The kernel has walked programs' stacks for one event at least, by frame pointers.
   bool has_kernel_chains() const { return layouts_.has_kernel_chains(); }
 
  private:

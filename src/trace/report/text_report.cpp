@@ -1,3 +1,22 @@
+// The way of a frame to its names, which all reports go by named():
+//
+//     named                   here: asks what holds the PC, of which there are three kinds
+//       JitCode                 walk/jit_code.hpp: code of a just-in-time compiler, by its jitdump (walk/jit_dump.hpp)
+//       PerfMaps                walk/perf_map.hpp: the same by /tmp/perf-PID.map
+//       CodeFile                walk/code_file.hpp: a file
+//         function_at             walk/code_file.hpp: the symbol, and its name for people
+//           find_debug_file         walk/debug_file.hpp: its file with symbols; walk/mini_debug_info.hpp: some
+//           SymbolNames             elf/symbol_names.hpp: the symbol that holds an address
+//           demangled_for_people    walk/demangle.hpp: in a process of its own, as names may take for ever
+//         source_at               walk/code_file.hpp: inlined calls and lines, if they are wanted
+//           SourceNames             walk/source_names.hpp: the answers, fit to be printed
+//             SourcePlaces            dwarf/source_places.hpp: the compilation unit of an address
+//               DebugFile               dwarf/debug_file.hpp: sections and units; dwarf/entry.hpp: entries
+//               Calls                   dwarf/calls.hpp: functions and inlined calls of a unit
+//               LineTable               dwarf/line_table.hpp: its lines
+//
+// The kernel's frames are named by KernelNames (recorded/kernel_names.hpp).
+
 #include "trace/report/text_report.hpp"
 
 #include <algorithm>
