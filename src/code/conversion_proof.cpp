@@ -9,10 +9,13 @@
 //             Listing                 listing.hpp: its instructions; decoder.hpp makes them with Zydis
 //             Paths, State            paths.hpp, state.hpp: what holds where paths meet; value.hpp: of a register
 //             Borders                 borders.hpp: where another function begins
+//             TableReader             table_reader.hpp: where jumps by tables lead
+//             Callees                 callees.hpp: what is known of the functions that it calls
 //             apply                   effect.hpp: what an instruction does to the state
+//             FunctionEnds            function_ends.hpp: how its paths end, and what it changes for callers
 //             conditions              conditions.hpp: the questions of the rules that one place can answer
 //             WaysOut                 ways_out.hpp: which code after calls is the function's
-//             disagreement            compare.hpp: CFI beside the state
+//             compare_with_cfi        findings.hpp: what CFI says wrongly; compare.hpp: of one state
 //           refuse_unproved_ends    ends.hpp: after all: whose ends show where the return address is
 //       contradicted_pcs        here: PCs that --omit-disproved leaves out
 //       synthesize              synthesis.hpp: the rows of functions without CFI
