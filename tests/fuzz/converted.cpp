@@ -8,6 +8,7 @@
 #include "rewrite/edit/contents.hpp"
 #include "rewrite/plan/choose.hpp"
 #include "rewrite/undo/undo.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::fuzz {
 
@@ -15,6 +16,9 @@ namespace {
 
 std::vector<std::byte> written(const elf::Image& image, const elf::Layout& layout, ByteChunks section) {
   files::Regions contents = elf::contents_of(image, layout);
+  // A segment's alignment may ask for a hole of 256 MiB. A file keeps it empty; here it is memory, and takes seconds.
+  constexpr std::uint64_t most_bytes = std::uint64_t{32} << 20U;
+  if (contents.size() > most_bytes) throw Refused(image.name(), "too large for memory");
   contents.put_bytes(layout.section_offset, std::move(section));
   const auto original = [&] {
     Digester digester;
