@@ -46,7 +46,7 @@ std::vector<LoadedSection> load_object_sections(const elf::Image& object) {
                         std::move(relocated.bytes),
                         {},
                         std::move(relocated.code),
-                        std::move(relocated.unknown)});
+                        std::move(relocated.fields)});
       loaded.back().bytes = loaded.back().storage;
     }
   }
@@ -62,45 +62,56 @@ void skip_personality(ByteReader& data) {
   read_pointer_value(data, encoding, "personality");
 }
 
-using object::UnknownRelocation;
+using object::RelocatedField;
 
-class UnknownFields {
+/// Which relocations keep FDEs from being read. Those of function starts are meant, and those of personality routines
+/// and LSDAs, in augmentation data, do not matter to rows. Any other one of a known type puts in a number that follows
+/// from where sections are, which is made up.
+class RelocatedFields {
  public:
-  UnknownFields(const FrameTable& table, std::span<const UnknownRelocation> unknown)
-      : table_(table), unknown_(unknown), of_cies_(table.cies.size()) {
+  RelocatedFields(const FrameTable& table, std::span<const RelocatedField> fields)
+      : table_(table), fields_(fields), of_cies_(table.cies.size()) {
     for (std::size_t i = 0; i < of_cies_.size(); ++i) of_cies_[i] = first_in(table.cies[i].initial_instructions);
   }
 
   /// What keeps the FDE from being read; null: nothing.
-  const UnknownRelocation* first_of(const Fde& fde) const {
+  const RelocatedField* first_of(const Fde& fde) const {
     if (const auto* const in_cie = of_cies_[fde.cie_index]) return in_cie;
-    if (const auto* const in_addresses = first_in(table_.start_field_of(fde), end_of_addresses(fde)))
-      return in_addresses;
+    if (const auto* const in_addresses = first_in_addresses(fde)) return in_addresses;
     return first_in(table_.instructions_of(fde));
   }
 
  private:
-  const UnknownRelocation* first_in(std::uint64_t begin, std::uint64_t end) const {
-    const auto found = std::ranges::lower_bound(unknown_, begin, {}, &UnknownRelocation::field_offset);
-    return found != unknown_.end() && found->field_offset < end ? &*found : nullptr;
+  /// `is_meant`: of those that do no harm.
+  template <typename IsMeant>
+  const RelocatedField* first_in(std::uint64_t begin, std::uint64_t end, IsMeant is_meant) const {
+    constexpr std::uint64_t largest = sizeof(std::uint64_t);
+    auto found = std::ranges::lower_bound(fields_, begin - std::min(begin, largest), {}, &RelocatedField::field_offset);
+    for (; found != fields_.end() && found->field_offset < end; ++found)
+      if (found->field_offset + std::max<std::uint64_t>(found->size, 1) > begin && !is_meant(*found)) return &*found;
+    return nullptr;
   }
 
-  const UnknownRelocation* first_in(std::span<const std::byte> part) const {
+  const RelocatedField* first_in(std::span<const std::byte> part) const {
     const std::uint64_t begin = table_.offset_of(part);
-    return first_in(begin, begin + part.size());
+    return first_in(begin, begin + part.size(), [](const RelocatedField&) { return false; });
   }
 
-  std::uint64_t end_of_addresses(const Fde& fde) const {
+  const RelocatedField* first_in_addresses(const Fde& fde) const {
     const std::uint64_t begin = table_.start_field_of(fde);
     ByteReader reader(table_.section_bytes.subspan(begin), table_.endian, table_.origin, begin);
-    for (const char* const what : {"function start", "function size"})
-      read_pointer_value(reader, table_.cies[fde.cie_index].pointer_encoding, what);
-    return reader.offset();
+    const std::uint8_t encoding = table_.cies[fde.cie_index].pointer_encoding;
+    read_pointer_value(reader, encoding, "function start");
+    const std::uint64_t start_end = reader.offset();
+    read_pointer_value(reader, encoding, "function size");
+    return first_in(begin, reader.offset(), [&](const RelocatedField& field) {
+      return field.size != 0 && field.field_offset == begin && field.field_offset + field.size <= start_end;
+    });
   }
 
   const FrameTable& table_;
-  std::span<const UnknownRelocation> unknown_;
-  std::vector<const UnknownRelocation*> of_cies_;
+  std::span<const RelocatedField> fields_;
+  std::vector<const RelocatedField*> of_cies_;
 };
 
 constexpr std::uint32_t extended_length = 0xffffffff;
@@ -370,14 +381,15 @@ AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteRe
   return result;
 }
 
-void leave_out_unknown_fields(FrameTable& table, std::span<const UnknownRelocation> unknown) {
-  if (unknown.empty()) return;
-  const UnknownFields fields(table, unknown);
+void leave_out_relocated_fields(FrameTable& table, std::span<const RelocatedField> fields) {
+  if (fields.empty()) return;
+  const RelocatedFields relocated(table, fields);
   std::erase_if(table.fdes, [&](const Fde& fde) {
-    const UnknownRelocation* const relocation = fields.first_of(fde);
-    if (relocation == nullptr) return false;
-    table.leave_out(fde.section_offset, table.origin.section + '+' + hex(relocation->field_offset) +
-                                            ": relocation of type " + hex(relocation->type) + " is not known");
+    const RelocatedField* const field = relocated.first_of(fde);
+    if (field == nullptr) return false;
+    table.leave_out(fde.section_offset, table.origin.section + '+' + hex(field->field_offset) +
+                                            ": relocation of type " + hex(field->type) +
+                                            (field->size == 0 ? " is not known" : " is of no function's start"));
     return true;
   });
 }

@@ -187,7 +187,7 @@ std::size_t FrameSource::load(const elf::Image& source) {
     tables_.push_back(
         index_frame_section(section.kind, section.bytes, section.address, source.endian(), section.origin));
     FrameTable& table = tables_.back();
-    leave_out_unknown_fields(table, section.unknown_relocations);
+    leave_out_relocated_fields(table, section.relocated_fields);
     dropped_.unreadable += table.unreadable_count;
     for (const UnreadableFde& fde : table.unreadable)
       if (dropped_.named_unreadable.size() < FrameTable::most_named_unreadable)

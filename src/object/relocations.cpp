@@ -130,7 +130,7 @@ class Relocator {
     for (const std::uint32_t index : tables_.for_section(section_.index)) {
       apply_all(object_.sections()[index]);
     }
-    std::ranges::stable_sort(result_.unknown, {}, &UnknownRelocation::field_offset);
+    std::ranges::stable_sort(result_.fields, {}, &RelocatedField::field_offset);
     const auto place_of = [](const CodeReference& reference) { return reference.field_offset; };
     std::ranges::stable_sort(result_.code, {}, place_of);
     const auto repeated = std::ranges::adjacent_find(result_.code, {}, place_of);
@@ -147,13 +147,14 @@ class Relocator {
     for_each_relocation(object_, relocations, section_.name, [&](const Relocation& relocation) {
       const std::uint64_t field_offset = relocation.field_offset;
       const auto type = find_relocation_type(machine_, relocation.type);
-      if (!type) return result_.unknown.push_back({field_offset, relocation.type});
+      if (!type) return result_.fields.push_back({field_offset, relocation.type, 0});
       if (type->form == RelocationForm::Nothing) return;
       if (field_offset > result_.bytes.size() || result_.bytes.size() - field_offset < type->size) {
         throw MalformedInput({object_.name(), relocations.name}, relocation.record_offset,
                              "the relocation is for " + section_.name + "+" + hex(field_offset) + ", which has only " +
                                  count_of(result_.bytes.size(), "byte"));
       }
+      result_.fields.push_back({field_offset, relocation.type, static_cast<std::uint32_t>(type->size)});
       if (apply(*type, {field_offset, 0, symbols.index(), relocation.symbol, relocation.addend}, symbols)) return;
       throw MalformedInput({object_.name(), relocations.name}, relocation.record_offset,
                            "the relocation for " + section_.name + "+" + hex(field_offset) +

@@ -1,5 +1,6 @@
 #include "object/sframe_sections.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "elf/machine.hpp"
@@ -51,10 +52,10 @@ sframe::RemarkedSection decode_object(const elf::Image& object, const elf::Secti
       bytes.size() > sframe::header::flags_at &&
       (std::to_integer<unsigned>(bytes[sframe::header::flags_at]) & sframe::flag::function_start_pc_relative) != 0;
   const auto relocated = relocate(object, section, flagged ? PcBase::Field : PcBase::Section);
-  if (!relocated.unknown.empty()) {
-    const UnknownRelocation& unknown = relocated.unknown[0];
-    throw Refused(object.name(), "relocation of type " + hex(unknown.type) + " for " + section.name + "+" +
-                                     hex(unknown.field_offset) + ", whose meaning for it is not known");
+  const auto unknown = std::ranges::find(relocated.fields, 0U, &RelocatedField::size);
+  if (unknown != relocated.fields.end()) {
+    throw Refused(object.name(), "relocation of type " + hex(unknown->type) + " for " + section.name + "+" +
+                                     hex(unknown->field_offset) + ", whose meaning for it is not known");
   }
   check_relocations(object, section, relocated.bytes, origin);
   return decode_bytes(relocated.bytes, section.header.sh_addr, origin, sframe::Family::SFrame, with_remarks);

@@ -67,9 +67,11 @@ TEST(RelocatedSection, UnknownTypeIsNamedAndNotApplied) {
   set_u64(bytes, ".rela.eh_frame", info_at, ELF64_R_INFO(1UL, R_X86_64_TPOFF32));
   const RelocatedSection relocated = relocate_in(bytes, ".eh_frame");
   EXPECT_EQ(relocated.code.size(), 1U);
-  ASSERT_EQ(relocated.unknown.size(), 1U);
-  EXPECT_EQ(relocated.unknown[0].field_offset, 0x20U);
-  EXPECT_EQ(relocated.unknown[0].type, std::uint32_t{R_X86_64_TPOFF32});
+  ASSERT_EQ(relocated.fields.size(), 2U);
+  EXPECT_EQ(relocated.fields[0].field_offset, 0x20U);
+  EXPECT_EQ(relocated.fields[0].type, std::uint32_t{R_X86_64_TPOFF32});
+  EXPECT_EQ(relocated.fields[0].size, 0U);
+  EXPECT_EQ(relocated.fields[1].size, sizeof(std::uint32_t));
   EXPECT_EQ(load<std::uint32_t>(std::span(relocated.bytes).subspan(0x20), Endian::Little), 0U);
 }
 
