@@ -62,20 +62,20 @@ void skip_personality(ByteReader& data) {
   read_pointer_value(data, encoding, "personality");
 }
 
-using object::RelocatedField;
+using object::FieldRelocation;
 
 /// Which relocations keep FDEs from being read. Those of function starts are meant, and those of personality routines
 /// and LSDAs, in augmentation data, do not matter to rows. Any other one of a known type puts in a number that follows
 /// from where sections are, which is made up.
 class RelocatedFields {
  public:
-  RelocatedFields(const FrameTable& table, std::span<const RelocatedField> fields)
+  RelocatedFields(const FrameTable& table, std::span<const FieldRelocation> fields)
       : table_(table), fields_(fields), of_cies_(table.cies.size()) {
     for (std::size_t i = 0; i < of_cies_.size(); ++i) of_cies_[i] = first_in(table.cies[i].initial_instructions);
   }
 
   /// What keeps the FDE from being read; null: nothing.
-  const RelocatedField* first_of(const Fde& fde) const {
+  const FieldRelocation* first_of(const Fde& fde) const {
     if (const auto* const in_cie = of_cies_[fde.cie_index]) return in_cie;
     if (const auto* const in_addresses = first_in_addresses(fde)) return in_addresses;
     return first_in(table_.instructions_of(fde));
@@ -84,34 +84,35 @@ class RelocatedFields {
  private:
   /// `is_meant`: of those that do no harm.
   template <typename IsMeant>
-  const RelocatedField* first_in(std::uint64_t begin, std::uint64_t end, IsMeant is_meant) const {
+  const FieldRelocation* first_in(std::uint64_t begin, std::uint64_t end, IsMeant is_meant) const {
     constexpr std::uint64_t largest = sizeof(std::uint64_t);
-    auto found = std::ranges::lower_bound(fields_, begin - std::min(begin, largest), {}, &RelocatedField::field_offset);
+    auto found =
+        std::ranges::lower_bound(fields_, begin - std::min(begin, largest), {}, &FieldRelocation::field_offset);
     for (; found != fields_.end() && found->field_offset < end; ++found)
       if (found->field_offset + std::max<std::uint64_t>(found->size, 1) > begin && !is_meant(*found)) return &*found;
     return nullptr;
   }
 
-  const RelocatedField* first_in(std::span<const std::byte> part) const {
+  const FieldRelocation* first_in(std::span<const std::byte> part) const {
     const std::uint64_t begin = table_.offset_of(part);
-    return first_in(begin, begin + part.size(), [](const RelocatedField&) { return false; });
+    return first_in(begin, begin + part.size(), [](const FieldRelocation&) { return false; });
   }
 
-  const RelocatedField* first_in_addresses(const Fde& fde) const {
+  const FieldRelocation* first_in_addresses(const Fde& fde) const {
     const std::uint64_t begin = table_.start_field_of(fde);
     ByteReader reader(table_.section_bytes.subspan(begin), table_.endian, table_.origin, begin);
     const std::uint8_t encoding = table_.cies[fde.cie_index].pointer_encoding;
     read_pointer_value(reader, encoding, "function start");
     const std::uint64_t start_end = reader.offset();
     read_pointer_value(reader, encoding, "function size");
-    return first_in(begin, reader.offset(), [&](const RelocatedField& field) {
+    return first_in(begin, reader.offset(), [&](const FieldRelocation& field) {
       return field.size != 0 && field.field_offset == begin && field.field_offset + field.size <= start_end;
     });
   }
 
   const FrameTable& table_;
-  std::span<const RelocatedField> fields_;
-  std::vector<const RelocatedField*> of_cies_;
+  std::span<const FieldRelocation> fields_;
+  std::vector<const FieldRelocation*> of_cies_;
 };
 
 constexpr std::uint32_t extended_length = 0xffffffff;
@@ -381,11 +382,11 @@ AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteRe
   return result;
 }
 
-void leave_out_relocated_fields(FrameTable& table, std::span<const RelocatedField> fields) {
+void leave_out_relocated_fields(FrameTable& table, std::span<const FieldRelocation> fields) {
   if (fields.empty()) return;
   const RelocatedFields relocated(table, fields);
   std::erase_if(table.fdes, [&](const Fde& fde) {
-    const RelocatedField* const field = relocated.first_of(fde);
+    const FieldRelocation* const field = relocated.first_of(fde);
     if (field == nullptr) return false;
     table.leave_out(fde.section_offset, table.origin.section + '+' + hex(field->field_offset) +
                                             ": relocation of type " + hex(field->type) +

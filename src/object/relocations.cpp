@@ -130,7 +130,7 @@ class Relocator {
     for (const std::uint32_t index : tables_.for_section(section_.index)) {
       apply_all(object_.sections()[index]);
     }
-    std::ranges::stable_sort(result_.fields, {}, &RelocatedField::field_offset);
+    std::ranges::stable_sort(result_.fields, {}, &FieldRelocation::field_offset);
     const auto place_of = [](const CodeReference& reference) { return reference.field_offset; };
     std::ranges::stable_sort(result_.code, {}, place_of);
     const auto repeated = std::ranges::adjacent_find(result_.code, {}, place_of);

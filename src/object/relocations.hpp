@@ -75,7 +75,7 @@ struct CodeReference {
 };
 
 /// A relocation of any symbol.
-struct RelocatedField {
+struct FieldRelocation {
   std::uint64_t field_offset = 0;  ///< in the section that is relocated
   std::uint32_t type = 0;
   std::uint32_t size = 0;  ///< bytes; 0: the type is not known, and it has not been applied
@@ -84,8 +84,8 @@ struct RelocatedField {
 /// A section of an object as it would be if the object was linked to the addresses that its sections have.
 struct RelocatedSection {
   std::vector<std::byte> bytes;
-  std::vector<CodeReference> code;     ///< ascending by field_offset, no two alike
-  std::vector<RelocatedField> fields;  ///< ascending by field_offset; those of `code` among them
+  std::vector<CodeReference> code;      ///< ascending by field_offset, no two alike
+  std::vector<FieldRelocation> fields;  ///< ascending by field_offset; those of `code` among them
 };
 
 /// What a pc-relative relocation counts from. Section: for the 32-bit function starts of .sframe sections whose flag

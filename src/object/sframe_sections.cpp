@@ -52,7 +52,7 @@ sframe::RemarkedSection decode_object(const elf::Image& object, const elf::Secti
       bytes.size() > sframe::header::flags_at &&
       (std::to_integer<unsigned>(bytes[sframe::header::flags_at]) & sframe::flag::function_start_pc_relative) != 0;
   const auto relocated = relocate(object, section, flagged ? PcBase::Field : PcBase::Section);
-  const auto unknown = std::ranges::find(relocated.fields, 0U, &RelocatedField::size);
+  const auto unknown = std::ranges::find(relocated.fields, 0U, &FieldRelocation::size);
   if (unknown != relocated.fields.end()) {
     throw Refused(object.name(), "relocation of type " + hex(unknown->type) + " for " + section.name + "+" +
                                      hex(unknown->field_offset) + ", whose meaning for it is not known");
