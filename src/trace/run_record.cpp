@@ -19,6 +19,7 @@
 //           Walker                  walk/stack.hpp: the frames of its stack; unwind/walk.hpp steps
 //             AddressSpace            walk/address_space.hpp: the file that holds a PC
 //             CodeFile                walk/code_file.hpp: its rows
+//           go_on_by                walk/kernel_chain.hpp: the kernel's own frames, where the walk is cut
 //         call_chain_record       recorded/call_chain_file.hpp: the sample again, with frames instead of its stack
 //         PerfDataWriter          perf/perf_data_writer.hpp: the file; record/recording_header.hpp: what describes it
 //     report_own_recording    run.hpp: without -o, reads the recording back, and reports
