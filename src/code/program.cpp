@@ -308,12 +308,14 @@ bool Program::is_taken_start(const TakenCode& taken) {
 
 bool Program::comes_after_padding(std::uint64_t pc) const {
   constexpr unsigned longest = 15;
-  for (unsigned size = 1; size <= longest; ++size) {
-    if (!image_.is_code(pc - size, size)) return size == 1;
-    const auto bytes = elf::loaded_bytes(image_, pc - size, size);
-    const Instruction padding = decoder_.decode(bytes, pc - size);
+  unsigned size = longest;
+  while (size > 0 && !image_.is_code(pc - size, size)) --size;
+  if (size == 0) return true;
+  for (auto before = elf::loaded_bytes(image_, pc - size, size); !before.empty(); before = before.subspan(1)) {
+    if (!Decoder::may_begin_padding(before[0])) continue;
+    const Instruction padding = decoder_.decode(before, pc - before.size());
     const bool is_padding = padding.operation == Operation::Nothing || padding.operation == Operation::Trap;
-    if (padding.size == size && is_padding) return true;
+    if (padding.size == before.size() && is_padding) return true;
   }
   return false;
 }

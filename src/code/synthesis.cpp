@@ -12,7 +12,6 @@
 #include "cfi/frame_source.hpp"
 #include "code/function.hpp"
 #include "code/rows.hpp"
-#include "support/hash.hpp"
 
 namespace sframe_gen::code {
 
@@ -44,22 +43,21 @@ class SharedCode {
         instructions_.push_back(one.begin << size_bits | one.size());
       }
       for (const auto& [begin, rules] : reach.blocks) {
-        const std::optional<cfi::RuleId> rule = rules ? std::optional(rules_.intern(*rules)) : std::nullopt;
-        Block& block = blocks_.try_emplace(begin, Block{rule, 0}).first->second;
-        if (block.rule != rule || proof.begins_without_frame_pointer) block.rule.reset();
-        ++block.functions;
+        const bool is_known = rules && !proof.begins_without_frame_pointer;
+        blocks_.push_back({begin, is_known ? std::optional(rules_.intern(*rules)) : std::nullopt});
       }
     }
+    join_blocks();
     std::ranges::sort(instructions_);
   }
 
   /// Whether a proved function has other rules at `pcs`. `follows`: directly after code where it has not.
   bool differs(const Range& pcs, const State& state, bool follows) const {
     if (is_too_high_) return true;
-    const auto block = blocks_.find(pcs.begin);
-    const bool is_block = block != blocks_.end();
-    if (is_block && (!block->second.rule || rules_of(state) != rules_[*block->second.rule])) return true;
-    return !follows && is_passed(pcs, is_block ? block->second.functions : 0);
+    const auto block = std::ranges::lower_bound(blocks_, pcs.begin, {}, &Block::begin);
+    const bool is_block = block != blocks_.end() && block->begin == pcs.begin;
+    if (is_block && (!block->rule || rules_of(state) != rules_[*block->rule])) return true;
+    return !follows && is_passed(pcs, is_block ? block->functions : 0);
   }
 
  private:
@@ -68,9 +66,26 @@ class SharedCode {
   static constexpr std::uint64_t highest = UINT64_MAX >> size_bits;
 
   struct Block {
-    std::optional<cfi::RuleId> rule;  ///< none: functions come there with different ones
-    std::uint32_t functions = 0;      ///< that have a block there
+    std::uint64_t begin = 0;
+    std::optional<cfi::RuleId> rule;  ///< none: it is not known, or functions come there with different ones
+    std::uint32_t functions = 1;      ///< that have a block there
   };
+
+  /// Brings the blocks into their order, and makes one of those that begin at the same place.
+  void join_blocks() {
+    std::ranges::sort(blocks_, {}, &Block::begin);
+    auto last = blocks_.begin();
+    for (auto next = last; next != blocks_.end(); ++next) {
+      if (next == last) continue;
+      if (next->begin != last->begin) {
+        *++last = *next;
+        continue;
+      }
+      if (next->rule != last->rule) last->rule.reset();
+      last->functions += next->functions;
+    }
+    if (last != blocks_.end()) blocks_.erase(std::next(last), blocks_.end());
+  }
 
   /// Whether more functions than those whose blocks begin at `pcs` come there, from the instruction before, or to the
   /// midst of an instruction.
@@ -99,7 +114,8 @@ class SharedCode {
     return !(proof.is_taken_only && program.marks().is_label(proof.start));
   }
 
-  SeededMap<std::uint64_t, Block> blocks_;
+  /// Ascending. In a map, half a million of them would take 6 % of the time of libHSghc.
+  std::deque<Block> blocks_;
   cfi::RuleTable rules_;  ///< of the blocks
   /// The PC and the size of each, ascending; once for each function. A vector would double while it grows.
   std::deque<std::uint64_t> instructions_;
