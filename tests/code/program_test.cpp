@@ -72,7 +72,7 @@ TEST(Program, FindsFunctionsWithoutCfiByEvidence) {
         EXPECT_EQ(result, is_address ? "proved" : expected.result) << symbol << ", linked with " << flags;
       }
     }
-    expect_pairs(code.cases(), 27);
+    expect_pairs(code.cases(), 28);
   }
 }
 

@@ -252,9 +252,35 @@ far__not_reached:
 far__proved:
   jmp called__proved
   .p2align 4
+# A label that was taken for a start is proved no more, also when it is known later that its callee is not proved.
+begin ends_far
+  jmp ends_later
+end ends_far
+begin ends_later
+  push %rax
+  jmp *%rdi
+end ends_later
+.macro calls_far name:req
+  .p2align 4
+\name:
+  push %rbx
+  call ends_far
+  pop %rbx
+  jmp called__proved
+.endm
+  calls_far late__flows_into_function
+  calls_far late__proved
+  .p2align 4
+jumps_late:
+  push %rbx
+  test %edi,%edi
+  je late__flows_into_function
+  jmp *%rdi
+  .p2align 4
 # Only a function that is found later takes their addresses.
 first_taker:
   lea second_taker(%rip),%rax
+  lea jumps_late(%rip),%rcx
   ret
   .p2align 4
 second_taker:
@@ -444,7 +470,7 @@ end builtins_Call__proved
   .quad reading__overlapping_instructions, reading__overlapping_instructions+1, reading__proved
   .quad word__proved, dispatcher__no_return, instruction__no_return
   .quad jump__not_reached, jump__proved, late_jump__label
-  .quad taken__proved, taken__not_reached, jumps_far, first_taker
+  .quad taken__proved, taken__not_reached, jumps_far, first_taker, late__proved, late__flows_into_function
   .quad inside__not_reached, inside__proved
   .quad jump_to_instruction__tail_not_proved, jump_to_instruction__proved
   .text
