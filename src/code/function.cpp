@@ -266,6 +266,7 @@ class PathFollower {
       line.is_after_call = state.after_call != 0;
       const Instruction instruction = line.instruction;
       if (is_final_ && !is_shown_ && !note(pc, instruction, before, state)) return;
+      if (is_final_ && !is_shown_) note_pop(instruction, state);
       const std::uint64_t next = pc + instruction.size;
       const std::optional<State> shown = is_shown_ ? std::optional(state) : std::nullopt;
       is_lost_ = false;
@@ -316,6 +317,14 @@ class PathFollower {
     if (!proof_.own.contains(pc) && program_.is_start(described->start)) return true;
     if (!state.is_doubtful) compare_with_cfi(program_, *described, {pc, pc + instruction.size}, before, state, proof_);
     return true;
+  }
+
+  void note_pop(const Instruction& instruction, const State& state) {
+    const Operand& into = instruction.operands[0];
+    const bool is_pop = instruction.operation == Operation::Pop && into.kind == Operand::Kind::Register &&
+                        into.reg == rbp && state[rsp].is(Value::Kind::Cfa);
+    if (is_pop && is_callers_frame_pointer(state.load(state[rsp], 64)))
+      popped_frame_pointers_.insert(state[rsp].number);
   }
 
   bool mark(std::uint64_t pc, const Instruction& instruction) {
@@ -432,7 +441,8 @@ class PathFollower {
   }
 
   Step step_of(std::uint64_t pc, const Instruction& instruction, bool goes_on, const State& state) {
-    Step shown{pc, instruction, goes_on, {}, {}, {}};
+    Step shown{pc, instruction, goes_on, {}, {}, {}, false};
+    if (has_unfollowed_path_) shown.popped_frame_pointers = &popped_frame_pointers_;
     shown.may_be_anothers = needs_way_out(pc, state.after_call != 0) && !ways_out_.lead_from(walked_, pc);
     if (instruction.operation != Operation::Jump || instruction.is_direct) return shown;
     shown.table = target_of(instruction.operands[0], state);
@@ -467,8 +477,10 @@ class PathFollower {
     if (!known.is_sure_to_return) state.after_call = pc;
     if (!known.is_sure_to_return && conditions::stack_pointer_is_as_at_entry(state)) state.may_be_another = true;
     if (is_final_ && !is_shown_ && !known.is_sure_to_return) calls_.push_back({pc, next});
-    return !is_left_by_cfi(pc, next, state) &&
-           (known.is_sure_to_return || !borders_.may_begin_after_call(next, known.returns_twice));
+    if (is_left_by_cfi(pc, next, state)) return false;
+    if (known.is_sure_to_return || !borders_.may_begin_after_call(next, known.returns_twice)) return true;
+    has_unfollowed_path_ = true;
+    return false;
   }
 
   /// Whether CFI changes directly after a call, where no instruction changes anything, and not to what holds there: the
@@ -531,10 +543,12 @@ class PathFollower {
   WaysOut ways_out_;
   std::vector<Range> calls_;  ///< that a path goes on after: the call, and where the next instruction begins
   std::uint64_t steps_left_ = 0;
-  bool is_entry_ = true;      ///< as CFI has it, CFA = rsp + 8 at the start
-  std::uint64_t walked_ = 0;  ///< where the block begins that is walked
-  bool is_final_ = false;     ///< in the last pass
-  bool is_shown_ = false;     ///< in one more, for the visitor
+  std::set<std::int64_t> popped_frame_pointers_;  ///< Step has it
+  bool has_unfollowed_path_ = false;              ///< A call may be one of setjmp().
+  bool is_entry_ = true;                          ///< as CFI has it, CFA = rsp + 8 at the start
+  std::uint64_t walked_ = 0;                      ///< where the block begins that is walked
+  bool is_final_ = false;                         ///< in the last pass
+  bool is_shown_ = false;                         ///< in one more, for the visitor
   bool is_reaching_ = false;
   bool is_strict_ = false;
   bool goes_on_to_other_cfi_ = false;      ///< a path has gone on after a call, where CFI changes

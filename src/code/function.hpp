@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "code/program.hpp"
@@ -23,6 +24,9 @@ struct Step {
   bool goes_on = false;                ///< to the next one: not after a jump, nor a call that does not return
   Value table;                         ///< where an indirect jump goes to
   std::vector<std::uint64_t> targets;  ///< of an indirect jump through a table
+  /// Where a path ended at a call that may be one of setjmp(): offsets from the CFA of slots with the caller's FP that
+  /// the function pops into it. Null: none ended so. Valid for this call.
+  const std::set<std::int64_t>* popped_frame_pointers = nullptr;
   bool may_be_anothers = false;  ///< only calls or tables lead here, or the part is split off, and no path leads out
 };
 using StepVisitor = std::function<void(const Step&, const State&)>;

@@ -7,23 +7,29 @@ namespace {
 /// Below SP, signal handlers overwrite everything but this (AMD64 psABI, section 3.2.2).
 constexpr std::int64_t red_zone = 128;
 
-/// The slot that holds the caller's FP, not more than `below` bytes below SP. Of several, the one that is nearest to
-/// the CFA: it is the first to be written.
-std::optional<cfi::RegisterRule> saved_frame_pointer(const State& state, std::int64_t below) {
+/// The slot that holds the caller's FP, not more than `below` bytes below SP; only one of `these`, unless that is null.
+/// Of several, the one that is nearest to the CFA: it is the first to be written.
+std::optional<cfi::RegisterRule> saved_frame_pointer(const State& state, std::int64_t below,
+                                                     const std::set<std::int64_t>* these = nullptr) {
   const Value& pointer = state[rsp];
   std::optional<cfi::RegisterRule> nearest;
   for (const Slot& slot : state.slots()) {  // by ascending offset
     const bool is_lost = pointer.is(Value::Kind::Cfa) && slot.offset < pointer.number - below;
-    if (slot.base == 0 && !is_lost && is_callers_frame_pointer(slot.value))
+    const bool is_asked_for = these == nullptr || these->contains(slot.offset);
+    if (slot.base == 0 && !is_lost && is_asked_for && is_callers_frame_pointer(slot.value))
       nearest = cfi::Formula{std::nullopt, slot.offset, true};
   }
   return nearest;
 }
 
 /// Where the caller's FP is: in the register, as long as it is there. What is stored may be a variable that a pointer
-/// changes.
-std::optional<cfi::RegisterRule> frame_pointer_of(const State& state, bool is_call) {
-  if (is_callers_frame_pointer(state[rbp])) return cfi::SameValue{};
+/// changes. But a slot that a way out pops holds it as well on a path that is not followed, and changes the register.
+std::optional<cfi::RegisterRule> frame_pointer_of(const State& state, bool is_call,
+                                                  const std::set<std::int64_t>* popped) {
+  if (is_callers_frame_pointer(state[rbp])) {
+    if (popped == nullptr) return cfi::SameValue{};
+    return saved_frame_pointer(state, 0, popped).value_or(cfi::SameValue{});
+  }
   if (const auto saved = saved_frame_pointer(state, 0); saved || is_call) return saved;
   return saved_frame_pointer(state, red_zone);
 }
@@ -53,10 +59,10 @@ bool has_return_address(const State& state, bool is_call) {
 
 }  // namespace
 
-std::optional<cfi::Rules> rules_of(const State& state, bool is_call) {
+std::optional<cfi::Rules> rules_of(const State& state, bool is_call, const std::set<std::int64_t>* popped) {
   const auto cfa = cfa_of(state);
   if (!cfa || !has_return_address(state, is_call)) return std::nullopt;
-  const auto frame_pointer = frame_pointer_of(state, is_call);
+  const auto frame_pointer = frame_pointer_of(state, is_call, popped);
   if (!frame_pointer) return std::nullopt;
   return cfi::Rules{*cfa, {}, *frame_pointer, cfi::Formula{std::nullopt, return_address_offset, true}};
 }

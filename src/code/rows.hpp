@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "cfi/rules.hpp"
@@ -14,7 +16,11 @@ namespace sframe_gen::code {
 /// caller's FP is nowhere.
 ///
 /// `is_call`: the row is of a call, and holds in the callee as well: what is below SP is the callee's.
-std::optional<cfi::Rules> rules_of(const State& state, bool is_call = false);
+///
+/// `popped`: offsets from the CFA of slots that the function pops into FP; the row names such a slot also while the
+/// register is unchanged. Null: it does not.
+std::optional<cfi::Rules> rules_of(const State& state, bool is_call = false,
+                                   const std::set<std::int64_t>* popped = nullptr);
 
 /// Why a state has no rules: "other-base", "return-address-moved" or "frame-pointer-unknown".
 std::string_view why_no_rules(const State& state, bool is_call);

@@ -134,7 +134,7 @@ class PieceBuilder {
     if (program_.described(step.pc) != nullptr || kept_out_.overlaps(pcs)) return;
     const bool is_call = step.instruction.operation == Operation::Call;
     const bool is_after_call = std::exchange(last_is_call_, is_call);
-    const auto rules = rules_of(state, is_call);
+    const auto rules = rules_of(state, is_call, step.popped_frame_pointers);
     const bool follows = std::exchange(last_end_, pcs.end) == pcs.begin;
     differs_ = (follows && differs_) || shared_.differs(pcs, state, follows);
     const std::string_view lack = state.is_doubtful      ? "doubtful-jump"

@@ -110,6 +110,26 @@
   cfa_offset 8
   ret
 .endm
+# No path is followed behind a call that may be setjmp(): it comes back with another rbp, which its slot has all the time.
+.macro twice
+  push %rbp
+  cfa_offset 16
+  saved %rbp, -16
+  sub $16,%rsp
+  cfa_offset 32
+  test %edi,%edi
+  je 1f
+  call *%rsi
+  endbr64
+  xor %ebp,%ebp
+1:xor %eax,%eax
+  add $16,%rsp
+  cfa_offset 16
+  pop %rbp
+  cfa_offset 8
+  restored %rbp
+  ret
+.endm
 # The path that the compiler has put last is as deep as the middle.
 .macro branches
   sub $8,%rsp
@@ -135,6 +155,7 @@
   both branches
   both pointer
   both spill
+  both twice
 
   .set described, 0
 # A refused function goes on in code of a proved one, with another depth or with the same.

@@ -64,6 +64,14 @@ TEST_P(Synthesized, HasTheRowsThatCfiGives) {
   }
 }
 
+TEST_P(Synthesized, HasTheSlotOfTheFramePointerWherePathsAreNotFollowed) {
+  const auto described = rows_of("twice__described"), hidden = rows_of("twice__hidden");
+  for (const auto& [offset, rules] : hidden) EXPECT_EQ(rules, described.at(offset)) << offset;
+  constexpr std::uint64_t behind_call = 11, meeting = 17;  // endbr64; xor %eax,%eax
+  EXPECT_FALSE(hidden.contains(behind_call));
+  EXPECT_TRUE(hidden.contains(meeting));
+}
+
 TEST_P(Synthesized, HasNoRowsWhereNeitherStackNorFramePointerLeads) {
   const auto rows = rows_of("realigned__part");
   EXPECT_TRUE(rows.contains(0));
@@ -88,12 +96,12 @@ TEST_P(Synthesized, HasNoRowsWhereARefusedFunctionComesWithAnotherDepth) {
 
 TEST_P(Synthesized, CountsWhatIsProvedAndRefused) {
   const SynthesisCoverage& synthesized = coverage_.synthesized;
-  EXPECT_EQ(synthesized.functions, 10U);
+  EXPECT_EQ(synthesized.functions, 11U);
   EXPECT_EQ(synthesized.refused,
             (std::map<std::string, std::uint64_t>{{"indirect-jump", 1}, {"no-return", 1}, {"undecodable", 2}}));
-  EXPECT_EQ(synthesized.found.size(), 14U);
+  EXPECT_EQ(synthesized.found.size(), 15U);
   EXPECT_EQ(coverage_.code->sources.at(RowSource::Proof).bytes, synthesized.bytes);
-  EXPECT_EQ(coverage_.code->sources.at(RowSource::EhFrame).records, 6U);
+  EXPECT_EQ(coverage_.code->sources.at(RowSource::EhFrame).records, 7U);
   const auto refused = place_of("unknown_target__refused");
   const auto found = std::ranges::find(synthesized.found, refused.begin, &SynthesisCoverage::Function::start);
   ASSERT_NE(found, synthesized.found.end());
@@ -122,7 +130,7 @@ TEST(Synthesis, IsOffByDefault) {
   const sframe_gen::test::Folder folder;
   const test::Assembled assembled("synthesis");
   const auto outcome = std::get<LinkedOutcome>(convert_file(assembled.image().name(), folder / "out.so"));
-  EXPECT_EQ(outcome.coverage.functions, 6U);
+  EXPECT_EQ(outcome.coverage.functions, 7U);
   EXPECT_EQ(outcome.coverage.synthesized.functions, 0U);
 }
 

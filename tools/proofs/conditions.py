@@ -160,6 +160,7 @@ EDITS = (
     (9, "stored addresses of the stack", "state.cpp", "!is_kept && !is_on_stack(slot.value)", "!is_kept && (@ || !is_on_stack(slot.value))"),
     (9, "a frame pointer may be a variable", "effect.cpp", "return conditions::may_be_variable(", "return !@ && conditions::may_be_variable("),
     (9, "a frame pointer is below the return address", "rows.cpp", "&& frame.number < 0;", "&& (@ || frame.number < 0);"),
+    (12, "a slot that is popped has the frame pointer", "rows.cpp", "if (popped == nullptr) return", "if (@ || popped == nullptr) return"),
     (9, "a saved frame pointer may be a variable", "rows.cpp", "if (is_callers_frame_pointer(state[rbp]))",
      "if (!@ && is_callers_frame_pointer(state[rbp]))"),
     (10, "other registers give no CFA", "rows.cpp", "  return std::nullopt;\n}\n\nconstexpr std::int64_t return",
