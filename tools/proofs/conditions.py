@@ -150,7 +150,7 @@ EDITS = (
     (8, "code after a call leads to an end", "synthesis.cpp", ": step.may_be_anothers ?", ": !@ && step.may_be_anothers ?"),
     (8, "a call that returns twice", "conditions.cpp", "!= names.end();\n}\n\nbool overwrites", "!= names.end() && !@;\n}\n\nbool overwrites"),
     (8, "a finding needs no such call", "findings.cpp", "|| !has(sure, one)", "|| (!@ && !has(sure, one))"),
-    (8, "CFI of another part", "function.cpp", "return !is_left_by_cfi(", "return @ || !is_left_by_cfi("),
+    (8, "CFI of another part", "function.cpp", "if (is_left_by_cfi(", "if (!@ && is_left_by_cfi("),
     (9, "what a frame has left", "effect.cpp", "value.number < before.number)", "value.number < before.number && !@)"),
     (9, "stores by SP and FP", "conditions.cpp", "return (memory.base == rsp ||", "return !@ && (memory.base == rsp ||"),
     (9, "stores by other registers", "conditions.cpp", "|| memory.base == rbp)", "|| memory.base == rbp || @)"),
