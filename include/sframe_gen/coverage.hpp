@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sframe_gen/counts.hpp"
 #include "sframe_gen/format.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "sframe_gen/visibility.h"
 
 SFRAME_GEN_BEGIN_CXX
@@ -16,97 +18,16 @@ SFRAME_GEN_BEGIN_CXX
 /// How much of a file's call frame information (CFI) a section represents, and why not the rest.
 namespace sframe_gen {
 
-/// Why PCs have no SFrame row. Not an error: coverage counts and names them. unrepresentable.def has the list, to which
-/// later versions add.
-enum class Unrepresentable : std::uint8_t {
-#define SFRAME_GEN_REASON(name, key, sentence) name,
-#include "sframe_gen/unrepresentable.def"
-#undef SFRAME_GEN_REASON
-};
-
 /// Returns a stable name for data: "cfa-is-expression"; "unknown" for a reason that this version does not know.
 std::string_view key_of(Unrepresentable reason);
 /// Returns a clause for people: "CFA is a DWARF expression, which SFrame cannot represent".
 std::string_view sentence_of(Unrepresentable reason);
-
-/// PCs of a function that no row covers.
-struct CoverageHole {
-  std::uint64_t begin, end;  ///< virtual addresses
-  Unrepresentable reason;
-  friend bool operator==(const CoverageHole&, const CoverageHole&) = default;
-};
 
 /// The same, with names for people.
 struct NamedCoverageHole {
   CoverageHole hole;     ///< PCs count from the section's start where one is named
   std::string function;  ///< empty: no symbol names it
   std::string section;   ///< of an object, whose code has no addresses yet; else empty
-};
-
-/// An FDE that cannot be read, so the PCs it describes are unknown.
-struct UnreadableFde {
-  std::string section;
-  std::uint64_t offset = 0;  ///< in it
-  std::string why;           ///< ".eh_frame+0x8: CIE version is 2, not 1, 3 or 4"
-};
-
-/// Counts of FDEs that are dropped, by reason: they describe nothing the program can run, or cannot be read.
-struct DroppedFdes {
-  std::uint64_t empty = 0;         ///< size 0
-  std::uint64_t outside_code = 0;  ///< discarded functions (start 0 or another tombstone), or beyond their section
-  std::uint64_t duplicate = 0;     ///< same PCs and same rows as another FDE: counted once
-  std::uint64_t shadowed = 0;      ///< .debug_frame for PCs that .eh_frame describes
-  std::uint64_t of_go = 0;       ///< of Go's linker, which are wrong, for PCs that its function table does not tell of
-  std::uint64_t unreadable = 0;  ///< those of a CIE that cannot be read, and damaged ones
-  std::vector<UnreadableFde> named_unreadable = {};  ///< the first of them
-};
-
-/// The size of a compact section, and what made it smaller than the default. The parts add up to the difference.
-struct Compaction {
-  std::uint64_t default_bytes = 0;        ///< the section as it would be without --compact
-  std::uint64_t default_descriptors = 0;  ///< FDEs of that section
-  std::uint64_t default_rows = 0;
-  std::uint64_t bytes = 0;                ///< the section
-  std::int64_t by_fewer_descriptors = 0;  ///< functions that share an FDE, minus long ones that are cut
-  std::int64_t by_fewer_rows = 0;         ///< rules that go on from one function to the next, minus flexible forms
-  std::int64_t by_row_starts = 0;         ///< narrower ones, minus wider ones, and those of the rows that are gone
-  std::int64_t by_sharing = 0;            ///< rows that several FDEs share
-  std::uint64_t least_bytes = 0;          ///< a lower bound: no choice among the same cuts is smaller
-
-  Compaction& operator+=(const Compaction& other);
-};
-
-/// Code whose rows come from its own instructions: stubs of procedure linkage tables (PLTs), and a program's first and
-/// last code.
-struct StubCoverage {
-  std::uint64_t entries = 0;            ///< stubs
-  std::uint64_t bytes = 0;              ///< of their code
-  std::uint64_t bytes_without_cfi = 0;  ///< of these, bytes that no FDE describes
-};
-
-/// Code that the function table of Go's linker describes.
-struct GoCoverage {
-  std::uint64_t functions = 0;
-  std::uint64_t bytes = 0;     ///< of code
-  std::uint64_t replaced = 0;  ///< FDEs that describe the same code, which do not count
-};
-
-/// Code without CFI whose rows come from a proof of its instructions (ConvertOptions::synthesize).
-struct SynthesisCoverage {
-  /// A function that was found in such code.
-  struct Function {
-    std::uint64_t start = 0;         ///< virtual address
-    std::string evidence;            ///< how its start is known: "called"
-    bool reads_by_contents = false;  ///< a jump table of it has no bound, and was read by its contents
-    std::string refusal;             ///< why it has no rows: "no-return"; empty: it is proved
-    std::uint64_t refused_at = 0;    ///< PC of the instruction
-  };
-  std::uint64_t functions = 0;    ///< that are proved
-  std::uint64_t by_contents = 0;  ///< of these, with a jump table that was read without a bound
-  std::uint64_t bytes = 0;        ///< of code that has rows
-  std::uint64_t rows = 0;
-  std::map<std::string, std::uint64_t> refused;  ///< functions, by reason
-  std::vector<Function> found;                   ///< by address; if code is counted
 };
 
 /// PCs of a stub for which the CFI contradicts the instructions, which are right.
@@ -116,14 +37,6 @@ struct StubContradiction {
   std::string instructions, cfi;     ///< "CFA rsp+8, RA *(CFA-8)"
 };
 
-/// What the rows of some code are made from.
-enum class RowSource : std::uint8_t {
-  EhFrame,       ///< CFI in .eh_frame
-  DebugFrame,    ///< CFI in .debug_frame
-  GoTable,       ///< the function table of Go's linker, .gopclntab, with the instructions
-  Instructions,  ///< the instructions alone: stubs
-  Proof,         ///< the instructions alone: functions, each followed on every path
-};
 /// Returns ".eh_frame", ".debug_frame", ".gopclntab", "instructions" or "proved instructions"; "unknown" for a source
 /// that this version does not know.
 std::string_view name_of(RowSource source);

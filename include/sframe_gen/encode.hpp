@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "sframe_gen/coverage.hpp"
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/format.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/visibility.h"
 

@@ -3,8 +3,6 @@
 // cursor. Any other question about a cursor brings it to that frame by libunwind's steps, and from then on it is
 // libunwind's alone.
 
-#include "backtrace/libunwind.hpp"
-
 #if defined(__x86_64__)
 
 #include <link.h>

@@ -5,8 +5,6 @@
 
 #include <cstring>
 
-#include "backtrace/libunwind.hpp"
-
 constinit sframe_gen::backtrace::Originals sframe_backtrace_originals{};
 
 namespace sframe_gen::backtrace {

@@ -39,6 +39,10 @@ void* find_in_libunwind(const char* name);
 /// takes its place.
 void find_unw_backtrace();
 
+/// Finds the functions of libunwind that walk step by step (libunwind.cpp). For the constructor: dlsym() takes locks,
+/// and much stack.
+void find_libunwinds_steps();
+
 /// Finds those that are not found yet, and loads libgcc's library for them, as backtrace() of glibc does.
 void find_all_originals();
 

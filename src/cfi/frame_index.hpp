@@ -10,7 +10,7 @@
 #include "elf/image.hpp"
 #include "elf/pointer_encoding.hpp"
 #include "object/relocations.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"

@@ -13,7 +13,7 @@
 #include "cfi/rules.hpp"
 #include "elf/image.hpp"
 #include "object/relocations.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "support/range.hpp"
 
 namespace sframe_gen::cfi {

@@ -7,7 +7,7 @@
 
 #include "cfi/frame_source.hpp"
 #include "code/described.hpp"
-#include "code/program.hpp"
+#include "code/prove_program.hpp"
 #include "code/words.hpp"
 #include "support/text.hpp"
 
@@ -113,7 +113,7 @@ CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint6
   cfi::RuleTable rules;
   const std::vector<cfi::Function> functions = functions_of(image, rules);
   Program program(image, decoder, functions, rules, options);
-  program.prove(progress);
+  prove_program(program, progress);
   Report report(program, image, rules);
   for (const FunctionProof& proof : program.functions()) report.add(proof);
   std::vector<Range> described;

@@ -5,7 +5,7 @@
 
 #include "code/program.hpp"
 #include "elf/image.hpp"
-#include "sframe_gen/code_check.hpp"
+#include "sframe_gen/contradictions.hpp"
 
 namespace sframe_gen::code {
 

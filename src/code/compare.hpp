@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "cfi/rules.hpp"
-#include "code/program.hpp"
+#include "code/function_proof.hpp"
 #include "code/state.hpp"
 
 namespace sframe_gen::code {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "code/effect.hpp"
 #include "code/instruction.hpp"
 #include "code/state.hpp"
 

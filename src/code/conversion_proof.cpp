@@ -1,22 +1,22 @@
 // The way of --synthesize and --omit-disproved, from instructions to rows. --verify --against=code comes from check_cfi
-// (check_cfi.hpp), and goes the same way as far as Program::prove.
+// (check_cfi.hpp), and goes the same way as far as prove_program.
 //
 //     prove_for_conversion    here
 //       described_functions     described.hpp: what CFI says, function by function
 //       Program                 program.hpp: where functions begin, and what one needs to know of another
-//         Program::prove          program.hpp: all functions, again until nothing new is found
-//           prove_function          function.hpp: one function, on every path (rules: docs/against-code.md)
-//             Listing                 listing.hpp: its instructions; decoder.hpp makes them with Zydis
-//             Paths, State            paths.hpp, state.hpp: what holds where paths meet; value.hpp: of a register
-//             Borders                 borders.hpp: where another function begins
-//             TableReader             table_reader.hpp: where jumps by tables lead
-//             Callees                 callees.hpp: what is known of the functions that it calls
-//             apply                   effect.hpp: what an instruction does to the state
-//             FunctionEnds            function_ends.hpp: how its paths end, and what it changes for callers
-//             conditions              conditions.hpp: the questions of the rules that one place can answer
-//             WaysOut                 ways_out.hpp: which code after calls is the function's
-//             compare_with_cfi        findings.hpp: what CFI says wrongly; compare.hpp: of one state
-//           refuse_unproved_ends    ends.hpp: after all: whose ends show where the return address is
+//       prove_program           prove_program.hpp: all functions, again until nothing new is found
+//         prove_function          function.hpp: one function, on every path (rules: docs/against-code.md)
+//           Listing                 listing.hpp: its instructions; decoder.hpp makes them with Zydis
+//           Paths, State            paths.hpp, state.hpp: what holds where paths meet; value.hpp: of a register
+//           Borders                 borders.hpp: where another function begins
+//           TableReader             table_reader.hpp: where jumps by tables lead
+//           Callees                 callees.hpp: what is known of the functions that it calls
+//           apply                   effect.hpp: what an instruction does to the state
+//           FunctionEnds            function_ends.hpp: how its paths end, and what it changes for callers
+//           conditions              conditions.hpp: the questions of the rules that one place can answer
+//           WaysOut                 ways_out.hpp: which code after calls is the function's
+//           compare_with_cfi        findings.hpp: what CFI says wrongly; compare.hpp: of one state
+//         refuse_unproved_ends    ends.hpp: after all: whose ends show where the return address is
 //       contradicted_pcs        here: PCs that --omit-disproved leaves out
 //       synthesize              synthesis.hpp: the rows of functions without CFI
 //         reach_of                function.hpp: where refused functions go, which may share code
@@ -31,7 +31,7 @@
 #include <utility>
 
 #include "code/described.hpp"
-#include "code/program.hpp"
+#include "code/prove_program.hpp"
 #include "code/synthesis.hpp"
 
 namespace sframe_gen::code {
@@ -65,7 +65,7 @@ ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSo
                   {.proves_undescribed = request.rows,
                    .bounded_tables_only = request.bounded_tables_only,
                    .tells_doubted_apart = request.contradictions});
-  program.prove({});
+  prove_program(program, {});
   const RangeSet others(source.others() == nullptr ? std::vector<Range>() : source.others()->ranges());
   if (request.contradictions) proof.contradicted = contradicted_pcs(program, others);
   if (!request.rows) return proof;

@@ -7,7 +7,8 @@
 #include "cfi/frame_source.hpp"
 #include "code/synthesis.hpp"
 #include "elf/image.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/counts.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "support/range.hpp"
 
 namespace sframe_gen::code {

@@ -15,15 +15,6 @@ Value address_of(const State& state, const Operand& memory);
 /// Applies an instruction that goes on to the next one: no call, jump or return. Returns why nothing is known after it.
 Refusal apply(const Instruction& instruction, std::uint64_t pc, State& state);
 
-/// What a called function changes for its caller.
-struct CalleeEffect {
-  bool returns = true;
-  bool balances = true;  ///< SP is as before the call
-  bool keeps_frame_pointer = true;
-  bool is_known = true;  ///< its own code does this: assumed until it is refused
-  friend bool operator==(const CalleeEffect&, const CalleeEffect&) = default;
-};
-
 /// Applies a call that comes back, as System V has it (AMD64 psABI, section 3.2.1), but for what is known of the
 /// callee.
 void apply_call(const CalleeEffect& callee, std::uint64_t pc, State& state);

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "code/program.hpp"
+#include "code/function_proof.hpp"
 #include "support/hash.hpp"
 
 namespace sframe_gen::code {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "code/compare.hpp"
+#include "code/effect.hpp"
 
 namespace sframe_gen::code {
 

@@ -10,6 +10,7 @@
 #include "code/callees.hpp"
 #include "code/compare.hpp"
 #include "code/conditions.hpp"
+#include "code/effect.hpp"
 #include "code/findings.hpp"
 #include "code/function_ends.hpp"
 #include "code/listing.hpp"

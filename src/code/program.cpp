@@ -6,22 +6,12 @@
 #include <utility>
 
 #include "code/addresses.hpp"
-#include "code/compare.hpp"
-#include "code/ends.hpp"
-#include "code/findings.hpp"
-#include "code/function.hpp"
 #include "elf/go_table.hpp"
 #include "support/containers.hpp"
 
 namespace sframe_gen::code {
 
 namespace {
-
-/// Each round takes what is now known of callees to their callers. More than a few change nothing in real files.
-constexpr int most_rounds = 4;
-
-/// A function whose address is taken may take the next one's: compilers' code makes no longer chains.
-constexpr int most_looks_at_taken = 16;
 
 /// Code of Go's functions. Their own table knows more of them, and they do not keep to System V.
 RangeSet code_of_go(const elf::Image& image) {
@@ -41,80 +31,6 @@ bool contains(const RangeSet& ranges, std::uint64_t number) {
 bool begins_as_an_entry(const cfi::Rules& rules) {
   const auto* const cfa = std::get_if<cfi::Formula>(&rules.cfa);
   return cfa != nullptr && *cfa == cfi::Formula{cfi::amd64::rsp, 8, false};
-}
-
-CodeMarks::CodeMarks(const elf::Image& image) {
-  for (const Range& range : image.code()) {
-    // A file without section headers may claim more code than it has bytes for.
-    const std::uint64_t size = std::min<std::uint64_t>(range.size(), elf::loaded_bytes_from(image, range.begin).size());
-    code_.push_back({range.begin, range.begin + size});
-    marks_.emplace_back(size);
-  }
-}
-
-std::uint64_t CodeMarks::size() const {
-  std::uint64_t size = 0;
-  for (const Range& range : code_) size += range.size();
-  return size;
-}
-
-std::span<std::uint8_t> CodeMarks::from(std::uint64_t pc) {
-  if (last_ >= code_.size() || !code_[last_].contains(pc)) {
-    const auto after = std::ranges::upper_bound(code_, pc, {}, &Range::begin);
-    if (after == code_.begin() || !(after - 1)->contains(pc)) return {};
-    last_ = static_cast<std::size_t>(after - 1 - code_.begin());
-  }
-  return std::span(marks_[last_]).subspan(pc - code_[last_].begin);
-}
-
-void CodeMarks::mark_start(std::uint64_t pc) {
-  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 4U;
-}
-
-void CodeMarks::mark_label(std::uint64_t pc) {
-  if (const auto marks = from(pc); !marks.empty()) marks[0] = static_cast<std::uint8_t>((marks[0] & ~4U) | 16U);
-}
-
-void CodeMarks::mark_called_from_outside(std::uint64_t pc) {
-  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 32U;
-}
-
-void CodeMarks::mark_taken(std::uint64_t pc) {
-  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 64U;
-}
-
-void CodeMarks::mark_agreed(std::uint64_t pc) {
-  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 128U;
-}
-
-void CodeMarks::mark_sure_start(std::uint64_t pc) {
-  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 8U;
-}
-
-bool CodeMarks::mark(std::uint64_t pc, unsigned size) {
-  const auto marks = from(pc);
-  if (marks.size() < size) return false;
-  std::uint8_t others = 0;
-  for (unsigned i = 1; i < size; ++i) others |= marks[i];
-  if (!conditions::overlaps_none(marks[0], others)) return false;
-  marks[0] |= 1U;
-  for (unsigned i = 1; i < size; ++i) marks[i] |= 2U;
-  return true;
-}
-
-std::uint64_t CodeMarks::reached(const Range& range) const {
-  const auto after = std::ranges::upper_bound(code_, range.begin, {}, &Range::begin);
-  std::ptrdiff_t count = 0;
-  for (auto holder = after == code_.begin() ? after : after - 1; holder != code_.end() && holder->begin < range.end;
-       ++holder) {
-    if (holder->end <= range.begin) continue;
-    const auto& marks = marks_[static_cast<std::size_t>(holder - code_.begin())];
-    const auto place = [&](std::uint64_t pc) {
-      return marks.begin() + static_cast<std::ptrdiff_t>(std::clamp(pc, holder->begin, holder->end) - holder->begin);
-    };
-    count += std::count_if(place(range.begin), place(range.end), [](std::uint8_t mark) { return (mark & 3U) != 0; });
-  }
-  return static_cast<std::uint64_t>(count);
 }
 
 Program::Program(const elf::Image& image, const Decoder& decoder, std::span<const cfi::Function> functions,
@@ -251,33 +167,6 @@ bool Program::is_anothers_label(std::uint64_t pc, const Value& stack_pointer) {
   return label != labels_.end() && label->second != stack_pointer;
 }
 
-void Program::prove_at(std::size_t i) {
-  const FunctionProof& before = functions_[i];
-  if (before.is_taken_only && marks_.is_label(before.start)) return;
-  const bool is_taken_only = before.is_taken_only;
-  FunctionProof proof = prove_function(*this, before.start, own_of(before.start));
-  // A call of its own address makes it a sure start, and a jump makes it a label.
-  proof.is_taken_only = is_taken_only && functions_[i].is_taken_only;
-  functions_[i] = std::move(proof);
-}
-
-void Program::prove_new(std::size_t from, const Progress& progress) {
-  // Calls find more functions meanwhile.
-  for (std::size_t i = from; i < functions_.size(); ++i) {
-    if (progress && i % 1024 == 0) progress(i, functions_.size());
-    prove_at(i);
-  }
-}
-
-void Program::prove_taken(const Progress& progress) {
-  for (int look = 0; look < most_looks_at_taken; ++look) {
-    sort_starts();
-    const std::size_t count = functions_.size();
-    if (!add_taken_starts()) return;
-    prove_new(count, progress);
-  }
-}
-
 void Program::sort_starts() {
   sorted_starts_.clear();
   for (const FunctionProof& function : functions_)
@@ -343,121 +232,6 @@ void Program::sort_taken() {
   new_taken_.clear();
   std::ranges::sort(taken_);
   taken_.erase(std::unique(taken_.begin(), taken_.end()), taken_.end());
-}
-
-void Program::prove_again(const Progress& progress) {
-  std::vector<CalleeEffect> known(functions_.size());
-  for (int round = 1; round < most_rounds; ++round) {
-    sort_taken();
-    sort_starts();
-    SeededMap<std::uint64_t, bool> changed;
-    known.resize(functions_.size());
-    for (std::size_t i = 0; i < functions_.size(); ++i) {
-      if (functions_[i].effect == known[i]) continue;
-      known[i] = functions_[i].effect;
-      changed.emplace(functions_[i].start, true);
-    }
-    const std::size_t count = functions_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const FunctionProof& function = functions_[i];
-      // The ends of tables are known now, and in code without CFI those of functions.
-      const bool had_no_end = !function.unbounded_tables.empty() || described(function.start) == nullptr;
-      const bool had_too_much =
-          round == 1 && (function.has_split_parts || (had_no_end && function.refusal != Refusal::None));
-      // Callees that are known by now may be sure to return.
-      const bool may_have_own_end =
-          function.is_taken_only && !function.has_own_end && function.refusal == Refusal::None;
-      const auto is_changed = [&](std::uint64_t target) { return changed.contains(target); };
-      if (had_too_much || may_have_own_end || std::ranges::any_of(function.callees, is_changed) ||
-          std::ranges::any_of(function.tails, is_changed))
-        prove_at(i);
-    }
-    prove_new(count, {});
-    if (options_.proves_undescribed) prove_taken(progress);
-  }
-}
-
-void Program::refuse_overlapped() {
-  constexpr std::uint64_t longest = 15;
-  sort_starts();
-  for (const std::uint64_t pc : overlaps_) {
-    if (described(pc) != nullptr) continue;
-    // The one that was read first goes on from before `pc`, or begins inside the instruction there. That at `pc` is
-    // refused already; it may be the nearest before.
-    auto first = std::ranges::upper_bound(sorted_starts_, pc);
-    const auto end = std::ranges::lower_bound(sorted_starts_, pc + longest);
-    for (int i = 0; i < 2 && first != sorted_starts_.begin(); ++i) --first;
-    for (; first != end; ++first) {
-      FunctionProof& function = functions_[starts_.at(*first)];
-      if (function.refusal != Refusal::None || described(function.start) != nullptr) continue;
-      function.refusal = Refusal::OverlappingInstructions;
-      function.refused_at = pc;
-    }
-  }
-}
-
-Standing Program::standing_of(std::uint64_t start) {
-  return {described(start) != nullptr, marks_.is_sure_start(start), image_.header().e_entry == start};
-}
-
-void Program::refuse_entered_without_frame_pointer() {
-  std::vector<std::uint64_t> entered;
-  for (const FunctionProof& function : functions_)
-    if (function.jumps_without_frame_pointer)
-      entered.insert(entered.end(), function.tails.begin(), function.tails.end());
-  while (!entered.empty()) {
-    const auto found = starts_.find(entered.back());
-    entered.pop_back();
-    if (found == starts_.end()) continue;
-    FunctionProof& function = functions_[found->second];
-    if (std::exchange(function.begins_without_frame_pointer, true)) continue;
-    entered.insert(entered.end(), function.tails.begin(), function.tails.end());
-    if (function.refusal != Refusal::None || described(function.start) != nullptr) continue;
-    function.refusal = Refusal::FramePointerLost;
-    function.refused_at = function.start;
-  }
-}
-
-void Program::compare_ways_in() {
-  for (FunctionProof& function : functions_) {
-    if (function.refusal == Refusal::None) continue;
-    function.disagreements.clear();
-    function.doubted.clear();
-    const cfi::Function* const described = this->described(function.start);
-    if (described == nullptr || !may_be_judged(*described) || !marks_.is_sure_start(function.start)) continue;
-    // CFI of a part that is called in its own function's frame counts from that one's CFA.
-    const bool is_entry = described->start == function.start ? begins_as_an_entry(rules_[described->rows.front().rule])
-                                                             : marks_.is_called_from_outside(function.start);
-    if (is_entry) function.disagreements = disagreements_on_the_way_in(*this, function);
-  }
-}
-
-void Program::doubt_what_others_agree_on() {
-  for (FunctionProof& function : functions_) {
-    const auto is_doubted = [&](const Disagreement& found) {
-      return !function.own.contains(found.pcs.begin) && marks_.is_agreed(found.pcs.begin);
-    };
-    auto& found = function.disagreements;
-    std::ranges::copy_if(found, std::back_inserter(function.doubted), is_doubted);
-    std::erase_if(found, is_doubted);
-  }
-}
-
-void Program::prove(const Progress& progress) {
-  if (options_.proves_undescribed) {
-    for (const std::uint64_t address : code_addresses_in_data(image_)) {
-      taken_code_.push_back({address, 0});
-      marks_.mark_taken(address);
-    }
-  }
-  prove_new(0, progress);
-  if (options_.proves_undescribed) prove_taken(progress);
-  prove_again(progress);
-  refuse_overlapped();
-  refuse_unproved_ends(functions_, starts_, [this](std::uint64_t start) { return standing_of(start); });
-  refuse_entered_without_frame_pointer();
-  compare_ways_in();
-  doubt_what_others_agree_on();
 }
 
 }  // namespace sframe_gen::code

@@ -108,4 +108,13 @@ class State {
   std::vector<Slot> slots_;  ///< by place; none overlap
 };
 
+/// What a called function changes for its caller.
+struct CalleeEffect {
+  bool returns = true;
+  bool balances = true;  ///< SP is as before the call
+  bool keeps_frame_pointer = true;
+  bool is_known = true;  ///< its own code does this: assumed until it is refused
+  friend bool operator==(const CalleeEffect&, const CalleeEffect&) = default;
+};
+
 }  // namespace sframe_gen::code

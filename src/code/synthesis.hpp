@@ -6,7 +6,7 @@
 
 #include "cfi/rules.hpp"
 #include "code/program.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/counts.hpp"
 #include "support/range.hpp"
 
 namespace sframe_gen::code {

@@ -10,7 +10,8 @@
 
 #include "archive/archive.hpp"
 #include "elf/image.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/convert_options.hpp"
+#include "sframe_gen/outcomes.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::convert {

@@ -5,7 +5,8 @@
 
 #include "elf/image.hpp"
 #include "object/object_writer.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/convert_options.hpp"
+#include "sframe_gen/outcomes.hpp"
 
 namespace sframe_gen::convert {
 

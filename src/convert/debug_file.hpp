@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "elf/image.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/convert_options.hpp"
 
 namespace sframe_gen::convert {
 

@@ -4,7 +4,8 @@
 #include <optional>
 
 #include "elf/image.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/convert_options.hpp"
+#include "sframe_gen/outcomes.hpp"
 
 /// Sections that are written alone, or go into a caller's memory.
 namespace sframe_gen::convert {

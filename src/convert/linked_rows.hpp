@@ -8,7 +8,7 @@
 #include "convert/reencode.hpp"
 #include "elf/image.hpp"
 #include "encode/encode_functions.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/convert_options.hpp"
 
 namespace sframe_gen::convert {
 

@@ -3,7 +3,8 @@
 #include <filesystem>
 
 #include "elf/image.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/convert_options.hpp"
+#include "sframe_gen/outcomes.hpp"
 
 namespace sframe_gen::convert {
 

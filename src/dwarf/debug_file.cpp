@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "dwarf/constants.hpp"
-#include "dwarf/entry.hpp"
 
 namespace sframe_gen::dwarf {
 
@@ -112,17 +111,6 @@ Abbreviations& DebugFile::abbreviations_of(const Unit& unit) {
   if (unit.abbreviations > abbreviations_.size()) fail(unit.offset, "abbreviations outside .debug_abbrev");
   const ByteReader reader(abbreviations_.subspan(unit.abbreviations), endian_, debug_origin, unit.abbreviations);
   return tables_.emplace(unit.abbreviations, Abbreviations(reader)).first->second;
-}
-
-void DebugFile::read_first_entry(Unit& unit) {
-  EntryReader reader(unit, unit.first_entry);
-  const Abbreviation* const abbreviation = reader.next();
-  if (abbreviation == nullptr) return;
-  unit.tag = abbreviation->tag;
-  std::vector<std::pair<std::uint16_t, AttributeValue>> attributes;
-  reader.read(*abbreviation,
-              [&](std::uint16_t name, const AttributeValue& value) { attributes.emplace_back(name, value); });
-  set_bases(unit, attributes);
 }
 
 void DebugFile::set_bases(Unit& unit, const std::vector<std::pair<std::uint16_t, AttributeValue>>& attributes) {

@@ -51,8 +51,8 @@ class DebugFile {
   /// Null: no unit has the offset.
   const Unit* unit_with(std::uint64_t offset) const;
   Abbreviations& abbreviations_of(const Unit& unit);
-  /// Reads the first entry of a unit: tag, bases, ranges. Throws MalformedInput.
-  void read_first_entry(Unit& unit);
+  /// Takes from the attributes of a unit's first entry what the others need.
+  void set_bases(Unit& unit, const std::vector<std::pair<std::uint16_t, AttributeValue>>& attributes);
 
   /// These throw MalformedInput where a value leads out of its section.
   std::optional<std::uint64_t> address_of(const Unit& unit, const AttributeValue& value) const;
@@ -80,7 +80,6 @@ class DebugFile {
   std::span<const std::byte> section(const elf::Image& image, std::string_view name);
   void read_units();
   Unit read_header(ByteReader& reader) const;
-  void set_bases(Unit& unit, const std::vector<std::pair<std::uint16_t, AttributeValue>>& attributes);
   std::uint64_t address_at(const Unit& unit, std::uint64_t index) const;
   void add_old_list(const Unit& unit, std::uint64_t offset, std::vector<Range>& found);
   void add_list(const Unit& unit, const AttributeValue& list, std::vector<Range>& found);

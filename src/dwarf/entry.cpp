@@ -1,5 +1,6 @@
 #include "dwarf/entry.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "dwarf/constants.hpp"
@@ -28,6 +29,17 @@ void EntryReader::skip(const Abbreviation& abbreviation) {
   reader_.take(std::uint64_t{abbreviation.fixed_size} + std::uint64_t{abbreviation.addresses} * unit_->address_size +
                    std::uint64_t{abbreviation.offsets} * unit_->offset_size,
                "an entry");
+}
+
+void read_first_entry(Unit& unit) {
+  EntryReader reader(unit, unit.first_entry);
+  const Abbreviation* const abbreviation = reader.next();
+  if (abbreviation == nullptr) return;
+  unit.tag = abbreviation->tag;
+  std::vector<std::pair<std::uint16_t, AttributeValue>> attributes;
+  reader.read(*abbreviation,
+              [&](std::uint16_t name, const AttributeValue& value) { attributes.emplace_back(name, value); });
+  unit.file->set_bases(unit, attributes);
 }
 
 EntryPlace place_of(const Unit& unit, const AttributeValue& reference) {

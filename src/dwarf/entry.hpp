@@ -36,6 +36,9 @@ class EntryReader {
   Abbreviations* table_;
 };
 
+/// Reads the first entry of a unit into it: tag, bases, ranges. Throws MalformedInput.
+void read_first_entry(Unit& unit);
+
 /// Where a reference leads: the entry's unit and its offset there. Null: nowhere that is known.
 struct EntryPlace {
   const Unit* unit = nullptr;

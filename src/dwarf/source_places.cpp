@@ -8,6 +8,7 @@
 #include "dwarf/calls.hpp"
 #include "dwarf/constants.hpp"
 #include "dwarf/debug_file.hpp"
+#include "dwarf/entry.hpp"
 #include "dwarf/flat_ranges.hpp"
 #include "dwarf/line_table.hpp"
 #include "elf/notes.hpp"
@@ -85,7 +86,7 @@ void SourcePlaces::State::read_first_entries() {
     Unit& unit = file.units()[i];
     found.clear();
     if_sound([&] {
-      file.read_first_entry(unit);
+      read_first_entry(unit);
       if (has_code(unit)) file.add_ranges(unit, unit.low, unit.high, unit.ranges, found);
       return true;
     });
@@ -131,7 +132,7 @@ void SourcePlaces::State::read_split(Unit& skeleton, ReadUnit& unit) {
   for (Unit& split : split_file.units()) {
     split.skeleton = &skeleton;
     if_sound([&] {
-      split_file.read_first_entry(split);
+      read_first_entry(split);
       return true;
     });
     if (split.tag != tag::compile_unit || split.split_id != skeleton.split_id) continue;

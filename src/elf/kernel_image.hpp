@@ -3,16 +3,8 @@
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
 
-/// Signatures of kernel modules: after the ELF file, where no header describes them, stand the signature, a struct
-/// module_signature and a marker (include/linux/module_signature.h).
+/// Linked Linux kernels, and the section that their linker script reserves.
 namespace sframe_gen::elf {
-
-/// Whether the file ends with the marker.
-bool has_module_signature(const Image& image);
-
-/// Throws Refused where a file that ends with the marker has something else than one signature, as the kernel takes it,
-/// after what its headers describe: dropping the signature would drop that as well.
-void check_only_signature_appended(const Image& image);
 
 /// Whether the file is a linked Linux kernel (vmlinux). It finds its tables by symbols of its linker script, and boot
 /// loaders get its segments as one flat image: a section with a segment of its own would not be found, and the hole

@@ -13,7 +13,7 @@
 #include "cfi/rules.hpp"
 #include "emit/dialect.hpp"
 #include "sframe/format.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/containers.hpp"
 #include "support/hash.hpp"

@@ -6,7 +6,7 @@
 
 #include "cfi/rules.hpp"
 #include "emit/dialect.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen::emit {

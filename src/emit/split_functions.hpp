@@ -4,7 +4,7 @@
 
 #include "cfi/rules.hpp"
 #include "emit/encoded_rules.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/reasons.hpp"
 
 namespace sframe_gen::emit {
 

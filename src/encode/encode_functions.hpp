@@ -12,7 +12,7 @@
 #include "emit/compact/compacted.hpp"
 #include "emit/encoder.hpp"
 #include "encode/padding.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/convert_options.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
 #include "support/range.hpp"

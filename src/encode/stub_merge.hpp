@@ -8,7 +8,7 @@
 #include "cfi/rules.hpp"
 #include "emit/dialect.hpp"
 #include "emit/split_functions.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "stubs/recognize.hpp"
 #include "support/range.hpp"
 

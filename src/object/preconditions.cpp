@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
+#include "elf/module_signature.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/records.hpp"
 #include "object/symbol_table.hpp"
@@ -94,7 +94,8 @@ void check_describable(const elf::Image& object) {
 void check_preconditions(const elf::Image& object, bool drop_signature) {
   check_describable(object);
   check_symbol_names(object);
-  if (drop_signature && elf::has_module_signature(object)) return elf::check_only_signature_appended(object);
+  if (drop_signature && elf::has_module_signature(object))
+    return elf::check_only_signature_appended(object, elf::described_end(object));
   elf::check_not_signed(object);
   elf::check_nothing_appended(object);
 }

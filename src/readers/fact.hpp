@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sframe_gen/check.hpp"
+#include "sframe_gen/verdicts.hpp"
 
 namespace sframe_gen::readers {
 

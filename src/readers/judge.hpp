@@ -6,7 +6,7 @@
 
 #include "elf/image.hpp"
 #include "readers/fact.hpp"
-#include "sframe_gen/check.hpp"
+#include "sframe_gen/verdicts.hpp"
 
 namespace sframe_gen::readers {
 

@@ -11,6 +11,11 @@
 /// The CIEs and FDEs that libdwarf lists of one section, as plain values. Spans point into the section's bytes.
 namespace sframe_gen::verify {
 
+/// More than any register number in use (x86-64's end at 130, aarch64's at 127, s390x's at 83).
+inline constexpr std::uint16_t most_registers = 160;
+/// Nearly all FDEs get by with so many, the general registers. No CIE may return by one beyond.
+inline constexpr std::uint16_t usual_registers = 36;
+
 /// A common information entry (DWARF 5, section 6.4.1; LSB 5.0, section 10.6 for .eh_frame).
 struct DwarfCie {
   std::uint64_t code_alignment = 1;

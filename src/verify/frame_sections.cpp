@@ -9,7 +9,6 @@
 #include "support/endian.hpp"
 #include "support/text.hpp"
 #include "verify/cfa_instructions.hpp"
-#include "verify/libdwarf.hpp"
 
 namespace sframe_gen::verify {
 
@@ -19,7 +18,7 @@ const char* misread_instruction(const DwarfTable& table, const DwarfCie& cie, st
   CfaInstructions instructions(table, cie, bytes);
   while (const auto instruction = instructions.next()) {
     if (!instruction->is_known) return nullptr;
-    if (std::max(instruction->target, instruction->source) >= std::uint64_t{DwarfSession::most_registers})
+    if (std::max(instruction->target, instruction->source) >= std::uint64_t{most_registers})
       return "libdwarf has no room for a register of this number";
     if (instruction->opcode == cfa::gnu_negative_offset_extended)
       return "libdwarf does not support DW_CFA_GNU_negative_offset_extended";
@@ -51,7 +50,7 @@ const char* unsupported_by_libdwarf(CfiKind kind, bool has_letters, bool has_aug
                                     std::uint64_t return_address) {
   if (has_letters && kind == CfiKind::DebugFrame) return "libdwarf does not support augmentations here";
   if (has_letters && !has_augmentation_data) return "libdwarf does not support an augmentation without 'z'";
-  if (return_address > DwarfSession::usual_registers) return "libdwarf does not support such a return address register";
+  if (return_address > usual_registers) return "libdwarf does not support such a return address register";
   const bool fit_in_bytes = code_alignment <= UINT8_MAX && data_alignment >= INT8_MIN && data_alignment <= INT8_MAX;
   return fit_in_bytes ? nullptr : "libdwarf keeps alignment factors in a byte each";
 }

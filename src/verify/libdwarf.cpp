@@ -157,8 +157,8 @@ std::string text_of(Dwarf_Error error) {
 }
 
 // libdwarf refuses rules for registers beyond its table, and fills the whole table for every row asked for.
-constexpr Dwarf_Half usual_table_size = DwarfSession::usual_registers;
-constexpr Dwarf_Half largest_table_size = DwarfSession::most_registers;
+constexpr Dwarf_Half usual_table_size = usual_registers;
+constexpr Dwarf_Half largest_table_size = most_registers;
 
 }  // namespace
 

@@ -34,11 +34,6 @@ class DwarfSession {
   /// `same_value_column`.
   static constexpr std::uint16_t cfa_column = 1436, undefined_column = 1034, same_value_column = 1035;
 
-  /// More than any register number in use (x86-64's end at 130, aarch64's at 127, s390x's at 83).
-  static constexpr std::uint16_t most_registers = 160;
-  /// Nearly all FDEs get by with so many, the general registers. No CIE may return by one beyond.
-  static constexpr std::uint16_t usual_registers = 36;
-
   /// `section_bytes` must outlive the session. Throws MalformedInput for a damaged section.
   DwarfSession(CfiKind kind, std::span<const std::byte> section_bytes, std::uint64_t section_address, Endian endian,
                const InputOrigin& origin);

@@ -13,7 +13,7 @@
 #include "cfi/frame_source.hpp"
 #include "code/compare.hpp"
 #include "code/function.hpp"
-#include "code/program.hpp"
+#include "code/prove_program.hpp"
 #include "code/synthesis.hpp"
 #include "code/words.hpp"
 #include "support/text.hpp"
@@ -34,7 +34,7 @@ class Comparison {
   void run() {
     find_known();
     code::Program hidden(image_, decoder_, {}, rules_, {.proves_undescribed = true});
-    hidden.prove({});
+    prove_program(hidden, {});
     find_rows(hidden);
     const code::Program described(image_, decoder_, functions_, rules_);
     std::map<std::string, std::size_t> refused;
@@ -59,7 +59,7 @@ class Comparison {
  private:
   void find_known() {
     code::Program program(image_, decoder_, functions_, rules_);
-    program.prove({});
+    prove_program(program, {});
     std::vector<Range> known;
     for (const code::FunctionProof& proof : program.functions())
       if (proof.refusal == code::Refusal::None)

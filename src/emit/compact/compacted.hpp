@@ -5,7 +5,7 @@
 #include "emit/compact/rows.hpp"
 #include "emit/dialect.hpp"
 #include "emit/encoder.hpp"
-#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/counts.hpp"
 
 namespace sframe_gen::emit::compact {
 

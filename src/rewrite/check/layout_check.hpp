@@ -6,15 +6,10 @@
 
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
+#include "rewrite/check/section_check.hpp"
 #include "sframe_gen/error.hpp"
 
 namespace sframe_gen::elf {
-
-/// Extent of the comparison of the sections' bytes.
-enum class Contents : std::uint8_t {
-  Affected,  ///< what moved, and small sections: costs next to nothing
-  All,       ///< for tests
-};
 
 /// Compares the output with the input, without knowing how the layout was made. Throws LayoutViolation, which names
 /// the broken rule:

@@ -5,9 +5,14 @@
 
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
-#include "rewrite/check/layout_check.hpp"
 
 namespace sframe_gen::elf {
+
+/// Extent of the comparison of the sections' bytes.
+enum class Contents : std::uint8_t {
+  Affected,  ///< what moved, and small sections: costs next to nothing
+  All,       ///< for tests
+};
 
 /// The part of `check_layout` that looks at sections: their headers, links, bytes and addresses, and that nothing
 /// overlaps that did not before. Throws LayoutViolation.

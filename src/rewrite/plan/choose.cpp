@@ -5,7 +5,8 @@
 
 #include "elf/notes.hpp"
 #include "elf/preconditions.hpp"
-#include "rewrite/plan/placement.hpp"
+#include "rewrite/plan/lay_out.hpp"
+#include "rewrite/plan/place.hpp"
 #include "rewrite/plan/plan_texts.hpp"
 #include "support/text.hpp"
 

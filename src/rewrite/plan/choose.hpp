@@ -7,7 +7,7 @@
 #include "elf/new_section.hpp"
 #include "rewrite/plan/layout.hpp"
 #include "rewrite/plan/plans.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/layout_plans.hpp"
 
 /// The steps, in the order of the work:
 ///

@@ -9,12 +9,9 @@
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
 #include "rewrite/plan/file_space.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/layout_plans.hpp"
 
 namespace sframe_gen::elf {
-
-struct Task;
-struct Placement;
 
 /// Bytes of the input that lie elsewhere in the output, apart from the offset map.
 struct MovedBytes {
@@ -71,9 +68,6 @@ struct Layout {
   bool build_id_left_first_page = false;
   std::vector<std::string> moved_sections;  ///< names of the sections that made room for program headers
 };
-
-/// Lays the output out as `placement` has it.
-Layout lay_out(const Task& task, const Placement& placement);
 
 /// Lets links between the sections of `layout` follow `new_index_of`.
 void remap_links(Layout& layout);

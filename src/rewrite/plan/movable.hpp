@@ -10,7 +10,7 @@
 #include "elf/dynamic_table.hpp"
 #include "elf/image.hpp"
 #include "elf/records.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/layout_plans.hpp"
 #include "support/range.hpp"
 
 /// Finds what would notice that a section got another address. Symbols may be stripped, so code and data are searched

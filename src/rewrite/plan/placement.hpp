@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "elf/image.hpp"
@@ -78,9 +77,6 @@ struct Placement {
   OffsetMap load_map;   ///< without the insertion for the tail, which is after all PT_LOADs
   OffsetMap map;
 };
-
-/// Puts everything where `plan` says.
-std::variant<Placement, PlanFailure> place(const Task& task, const LayoutPlan& plan);
 
 Cost cost_of(const Task& task, const Placement& placement);
 /// Tells `plan`, which is possible, what it does to the file.

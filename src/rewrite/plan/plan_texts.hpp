@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/layout_plans.hpp"
 
 /// What people are told of plans.
 namespace sframe_gen::elf {

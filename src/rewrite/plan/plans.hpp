@@ -8,7 +8,7 @@
 
 #include "elf/image.hpp"
 #include "rewrite/plan/existing_sframe.hpp"
-#include "sframe_gen/convert.hpp"
+#include "sframe_gen/layout_plans.hpp"
 
 namespace sframe_gen::elf {
 

@@ -27,6 +27,7 @@
 #include "code/checker/steps.hpp"
 #include "code/described.hpp"
 #include "code/function.hpp"
+#include "code/prove_program.hpp"
 #include "code/rows.hpp"
 #include "support/text.hpp"
 
@@ -120,7 +121,7 @@ class Mutated {
         functions_(functions_of_cfi(image_, rules_)),
         program_(image_, decoder_, functions_, rules_),
         checker_(image_) {
-    program_.prove({});
+    prove_program(program_, {});
   }
 
   /// Those that are proved, in an order of their own.

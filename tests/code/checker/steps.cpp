@@ -8,6 +8,7 @@
 #include "cfi/frame_source.hpp"
 #include "code/conditions.hpp"
 #include "code/function.hpp"
+#include "code/prove_program.hpp"
 
 namespace sframe_gen::checker {
 
@@ -151,7 +152,7 @@ void list_proved(const elf::Image& image, const std::function<void(const Functio
   for (const auto& part : source.parts(1))
     reader.for_each_function(part, [&](const cfi::Function& function) { functions.push_back(function); });
   code::Program program(image, decoder, functions, rules, options);
-  program.prove({});
+  prove_program(program, {});
   list_proved(program, take);
 }
 

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <variant>
+
+#include "rewrite/plan/placement.hpp"
+
+namespace sframe_gen::elf {
+
+/// Puts everything where `plan` says.
+std::variant<Placement, PlanFailure> place(const Task& task, const LayoutPlan& plan);
+
+}  // namespace sframe_gen::elf
