@@ -3,7 +3,7 @@
 # >>> options, made from src/cli/option_table.cpp
 _sframe_gen_options='--verify --against --remove --section-only --check --dump --only --lookup --emit --section-address --to-cache --launch --list-readers -h --help -V --version
   -o --output -n --dry-run -r --recursive -X --exclude --objects --linked-only -j --jobs --skip-non-elf --skip-refused --cfi-from --ignore-build-id --from-sframe --no-undo --fsync --move-headers --drop-signature
-  --for --sframe-version --compact --flexible --no-stubs --omit-disproved --synthesize --bounded-tables-only --no-padding --no-pcrel --no-ra-undefined
+  --for --sframe-version --compact --flexible --no-stubs --omit-disproved --synthesize --bounded-tables-only --no-padding
   --report -v --verbose --explain -q --quiet'
 
 # Prints the values that option $1, with or without "=" after it, accepts, or nothing if they are files.

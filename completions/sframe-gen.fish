@@ -84,8 +84,6 @@ complete -c sframe-gen -l omit-disproved -d 'make no rows that instructions cont
 complete -c sframe-gen -l synthesize -d 'make rows of proved code without CFI (x86-64)'
 complete -c sframe-gen -l bounded-tables-only -d 'prove nothing by unbounded jump tables'
 complete -c sframe-gen -l no-padding -d 'end functions before the padding after them'
-complete -c sframe-gen -l no-pcrel -d 'version 2 from before its errata'
-complete -c sframe-gen -l no-ra-undefined -d 'leave out outermost frames'
 complete -c sframe-gen -l report -d 'report as summary or json' -x -a "summary\t'one line a file'
 json\t'one JSON object a line for each file'"
 complete -c sframe-gen -s v -l verbose -d 'list uncovered functions and the layout'

@@ -12,7 +12,8 @@ SFRAME_GEN_BEGIN_CXX
 /// What the steps of a conversion count. Coverage (coverage.hpp) has them all.
 namespace sframe_gen {
 
-/// The size of a compact section, and what made it smaller than the default. The parts add up to the difference.
+/// The size of a compact section, and most of what made it smaller than the default. The rest of the difference is in
+/// starts of rows, and rows that several FDEs share.
 struct Compaction {
   std::uint64_t default_bytes = 0;        ///< the section as it would be without --compact
   std::uint64_t default_descriptors = 0;  ///< FDEs of that section
@@ -20,9 +21,6 @@ struct Compaction {
   std::uint64_t bytes = 0;                ///< the section
   std::int64_t by_fewer_descriptors = 0;  ///< functions that share an FDE, minus long ones that are cut
   std::int64_t by_fewer_rows = 0;         ///< rules that go on from one function to the next, minus flexible forms
-  std::int64_t by_row_starts = 0;         ///< narrower ones, minus wider ones, and those of the rows that are gone
-  std::int64_t by_sharing = 0;            ///< rows that several FDEs share
-  std::uint64_t least_bytes = 0;          ///< a lower bound: no choice among the same cuts is smaller
 
   Compaction& operator+=(const Compaction& other);
 };

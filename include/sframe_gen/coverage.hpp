@@ -69,19 +69,11 @@ struct CodeCoverage {
     std::uint64_t records = 0;  ///< FDEs, functions of Go's table, or stubs
     std::uint64_t bytes = 0;    ///< of code that has rows
   };
-  /// Code between whose first and last row all rows have one source.
-  struct Stretch {
-    std::string section;
-    std::uint64_t begin = 0, end = 0;  ///< as in Place
-    RowSource source = RowSource::EhFrame;
-    Described described;
-  };
 
   CodeCount all;
   std::vector<Section> sections;           ///< in the file's order
   std::vector<Place> places;               ///< ascending within a section
   std::map<RowSource, Described> sources;  ///< those that have rows
-  std::vector<Stretch> stretches;          ///< ascending within a section
   /// Bytes that no row covers, by reason, if rows were made of proved instructions: the key of an Unrepresentable where
   /// CFI describes the code, else why its function is refused or its place has no row, or "not-reached".
   std::map<std::string, std::uint64_t, std::less<>> reasons;

@@ -101,8 +101,6 @@ constexpr Option table[]{
     {"synthesize", 0, format, flag, "make rows of proved code without CFI (x86-64)"},
     {"bounded-tables-only", 0, format, flag, "prove nothing by unbounded jump tables"},
     {"no-padding", 0, format, flag, "end functions before the padding after them"},
-    {"no-pcrel", 0, format, flag, "version 2 from before its errata"},
-    {"no-ra-undefined", 0, format, flag, "leave out outermost frames"},
     {"report", 0, report, choose("FORMAT", formats_of_report), "report as summary or json"},
     {"verbose", 'v', report, flag, "list uncovered functions and the layout"},
     {"explain", 0, report, flag, "list possible layouts and code without rows"},

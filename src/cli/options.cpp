@@ -86,8 +86,8 @@ void check_uses(const Given& given, Action action) {
   fail_if_with({Dump, LookUp, Verify, Check, ToCache, Launch}, {"dry-run", "output"});
   fail_if_with({Dump, LookUp, Verify, Check, ToCache}, {"fsync"});
   // sframe-trace reads the cache, too, and makes its sections without options.
-  fail_if_with({Remove, Dump, LookUp, Verify, Check, ToCache}, {"compact", "flexible", "for", "no-padding", "no-pcrel",
-                                                                "no-ra-undefined", "no-stubs", "sframe-version"});
+  fail_if_with({Remove, Dump, LookUp, Verify, Check, ToCache},
+               {"compact", "flexible", "for", "no-padding", "no-stubs", "sframe-version"});
   fail_if_with({Remove, Dump, LookUp, Check, ToCache, Launch}, {"cfi-from"});
   fail_if_with({Emit, Dump, LookUp, Launch}, {"jobs"});
   fail_if_with({Emit, LookUp, Launch}, {"recursive"});
@@ -95,7 +95,7 @@ void check_uses(const Given& given, Action action) {
   fail_if_with({Emit, Launch}, {"skip-non-elf"});
   // The options of the command itself say what it reads and writes.
   fail_if_with({Launch}, {"ignore-build-id", "skip-refused"});
-  fail_if_both(given, "for", {"sframe-version", "no-pcrel", "no-ra-undefined"});
+  fail_if_both(given, "for", {"sframe-version"});
   fail_if_both(given, "from-sframe", {"cfi-from", "omit-disproved", "synthesize"});
   fail_if_both(given, "linked-only", {"objects"});
   fail_if_both(given, "output", {"dry-run", "recursive"});
@@ -127,15 +127,6 @@ OutputFormat format_for(const std::string& name) {
   return reader.format;
 }
 
-OutputFormat format_in_detail(const Given& given) {
-  OutputFormat format;
-  format.version = given.choice_of<Version>("sframe-version").value_or(format.version);
-  format.pc_relative_starts = !given.has("no-pcrel");
-  // Erratum 2 came after erratum 1: readers that lack the first lack both, and read garbage from the second's rows.
-  format.undefined_ra_rows = !given.has("no-ra-undefined") && format.pc_relative_starts;
-  return format;
-}
-
 std::uint32_t compact_rows_of(const std::string& text) {
   const auto rows = number_of<std::uint32_t>(text);
   if (!rows || *rows == 0 || *rows > most_compact_rows)
@@ -145,10 +136,6 @@ std::uint32_t compact_rows_of(const std::string& text) {
 }
 
 void check(const OutputFormat& format) {
-  if (format.version != Version::V2 && !format.pc_relative_starts)
-    throw UsageError("--no-pcrel requires --sframe-version=2");
-  if (format.version != Version::V2 && format.version != Version::V3 && !format.undefined_ra_rows)
-    throw UsageError("--no-ra-undefined requires --sframe-version=2 or 3");
   if (format.version != Version::V3 && format.flexible == FlexibleDescriptors::Always)
     throw UsageError("--flexible=always requires --sframe-version=3");
 }
@@ -161,7 +148,8 @@ std::uint32_t usual_compact_rows(const std::optional<std::string>& reader) {
 
 OutputFormat format_of(const Given& given) {
   const std::optional<std::string> reader = given.value_of("for");
-  OutputFormat format = reader ? format_for(*reader) : format_in_detail(given);
+  OutputFormat format = reader ? format_for(*reader) : OutputFormat();
+  format.version = given.choice_of<Version>("sframe-version").value_or(format.version);
   format.flexible = given.choice_of<FlexibleDescriptors>("flexible").value_or(format.flexible);
   if (const auto rows = given.value_of("compact"))
     format.compact_rows = *rows == "auto" ? usual_compact_rows(reader) : compact_rows_of(*rows);

@@ -156,7 +156,7 @@ ObjectSection make_object_section(const elf::Image& object, const ConvertOptions
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
   if (has_only_empty_functions(source)) return {{}, encode::encode_functions(source, {}, dialect).coverage, true};
-  encode::EncodedFunctions functions = encode::encode_functions_of(object, source, {}, dialect, options.count_code);
+  encode::EncodedFunctions functions = encode::encode_source(object, source, {}, dialect, options.count_code);
   ObjectSection encoded{make_section(functions.encoder, references_of(functions.encoder, source), dialect, object),
                         std::move(functions.coverage), false};
   encode::name_holes(encoded.coverage, object);

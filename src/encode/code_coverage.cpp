@@ -171,8 +171,6 @@ class CodeCounter {
   /// What the section's rows are made from.
   void count_sources(const elf::Section& section) {
     const std::uint64_t begin = section.header.sh_addr, end = begin + section.header.sh_size;
-    const std::uint64_t origin = image_.is_object() ? begin : 0;
-    CodeCoverage::Stretch* open = nullptr;
     auto piece = std::ranges::upper_bound(sources_.pieces(), begin, {},
                                           [](const RowSources::Piece& one) { return one.pcs.end; });
     for (; piece != sources_.pieces().end() && piece->pcs.begin < end; ++piece) {
@@ -181,14 +179,9 @@ class CodeCounter {
       for (auto rows = with_rows_.find(pcs.begin); rows != with_rows_.end() && rows->begin < pcs.end; ++rows)
         bytes += std::min(rows->end, pcs.end) - std::max(rows->begin, pcs.begin);
       if (bytes == 0) continue;
-      if (open == nullptr || open->source != piece->source)
-        open = &code_.stretches.emplace_back(
-            CodeCoverage::Stretch{name_of(section), pcs.begin - origin, 0, piece->source, {}});
-      open->end = pcs.end - origin;
-      for (CodeCoverage::Described* const sum : {&open->described, &code_.sources[piece->source]}) {
-        sum->records += piece->records;
-        sum->bytes += bytes;
-      }
+      CodeCoverage::Described& sum = code_.sources[piece->source];
+      sum.records += piece->records;
+      sum.bytes += bytes;
     }
   }
 

@@ -119,9 +119,6 @@ Compaction& Compaction::operator+=(const Compaction& other) {
   bytes += other.bytes;
   by_fewer_descriptors += other.by_fewer_descriptors;
   by_fewer_rows += other.by_fewer_rows;
-  by_row_starts += other.by_row_starts;
-  by_sharing += other.by_sharing;
-  least_bytes += other.least_bytes;
   return *this;
 }
 

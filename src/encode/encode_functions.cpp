@@ -294,13 +294,13 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
   all.coverage.default_descriptors += starts.size();
 }
 
-EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
-                                     const emit::Dialect& dialect, const ConvertOptions& options) {
+EncodedFunctions encode_file(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
+                             const emit::Dialect& dialect, const ConvertOptions& options) {
   const char* const asked = option_of_proof(options);
   const auto go = go_functions_of(image);
   std::optional<cfi::FrameSource> source;
   source.emplace(image, cfi_image, go);
-  if (asked == nullptr) return encode_functions_of(image, *source, stubs, dialect, options.count_code);
+  if (asked == nullptr) return encode_source(image, *source, stubs, dialect, options.count_code);
   const code::ProofRequest request{asked, options.omit_disproved, options.synthesize, options.bounded_tables_only,
                                    places_of(without_code_of_functions(stubs, *source))};
   code::ConversionProof proof =
@@ -310,15 +310,15 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& 
   if (!options.count_code) proof.synthesized.found.clear();
   if (!proof.pieces.empty())
     source.emplace(image, cfi_image, with_proved_pieces(go, std::move(proof.pieces), std::move(proof.rules)));
-  EncodedFunctions encoded = encode_functions_of(image, *source, stubs, dialect, options.count_code, proof.contradicted,
-                                                 options.synthesize ? &proof.lacking : nullptr);
+  EncodedFunctions encoded = encode_source(image, *source, stubs, dialect, options.count_code, proof.contradicted,
+                                           options.synthesize ? &proof.lacking : nullptr);
   encoded.coverage.synthesized = std::move(proof.synthesized);
   return encoded;
 }
 
-EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
-                                     const stubs::StubList& look_alikes, const emit::Dialect& dialect, bool count_code,
-                                     const RangeSet& disproved, const std::vector<code::Lack>* lacking) {
+EncodedFunctions encode_source(const elf::Image& image, const cfi::FrameSource& source,
+                               const stubs::StubList& look_alikes, const emit::Dialect& dialect, bool count_code,
+                               const RangeSet& disproved, const std::vector<code::Lack>* lacking) {
   if (source.empty()) {
     if (!image.has_section_headers())
       throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");

@@ -69,13 +69,12 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
 /// Encodes the functions of the call frame information that `cfi_image` (often `image` itself) has, as above; throws
 /// Refused where there is nothing to say, or too much. `options` that say what is read count, and those that ask for a
 /// proof of the instructions.
-EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
-                                     const emit::Dialect& dialect, const ConvertOptions& options = {});
+EncodedFunctions encode_file(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
+                             const emit::Dialect& dialect, const ConvertOptions& options = {});
 /// For those who need the source afterwards. PCs that are `disproved` get no rows. `lacking`: as code_coverage() has
 /// it.
-EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
-                                     const stubs::StubList& stubs, const emit::Dialect& dialect,
-                                     bool count_code = false, const RangeSet& disproved = {},
-                                     const std::vector<code::Lack>* lacking = nullptr);
+EncodedFunctions encode_source(const elf::Image& image, const cfi::FrameSource& source, const stubs::StubList& stubs,
+                               const emit::Dialect& dialect, bool count_code = false, const RangeSet& disproved = {},
+                               const std::vector<code::Lack>* lacking = nullptr);
 
 }  // namespace sframe_gen::encode

@@ -37,20 +37,14 @@ TEST(FormatOptions, EachVersion) {
   EXPECT_EQ(format({"--sframe-version=ctf"}).version, Version::CtfFrame);
 }
 
-TEST(FormatOptions, Erratum1IsOlderThanErratum2) {
+TEST(FormatOptions, ErrataAreOfTheReader) {
   const OutputFormat both = format({"--sframe-version=2"});
   EXPECT_TRUE(both.pc_relative_starts);
   EXPECT_TRUE(both.undefined_ra_rows);
-  const OutputFormat first = format({"--sframe-version=2", "--no-ra-undefined"});
-  EXPECT_TRUE(first.pc_relative_starts);
-  EXPECT_FALSE(first.undefined_ra_rows);
-  const OutputFormat none = format({"--sframe-version=2", "--no-pcrel"});
+  // Readers from before the first erratum lack the second as well.
+  const OutputFormat none = format({"--for=gnu-ld-2.44"});
   EXPECT_FALSE(none.pc_relative_starts);
   EXPECT_FALSE(none.undefined_ra_rows);
-}
-
-TEST(FormatOptions, OutermostFramesCanBeLeftOutOfVersion3) {
-  EXPECT_FALSE(format({"--no-ra-undefined"}).undefined_ra_rows);
 }
 
 TEST(FormatOptions, CompactHasABound) {
@@ -163,10 +157,6 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--flexible=yes"}, "--flexible: unknown value 'yes' (use auto, always or never)"},
         Wrong{{"--flexible=always", "--sframe-version=2"}, "--flexible=always requires --sframe-version=3"},
         Wrong{{"--flexible=always", "--for=glibc"}, "--flexible=always requires --sframe-version=3"},
-        Wrong{{"--no-pcrel"}, "--no-pcrel requires --sframe-version=2"},
-        Wrong{{"--no-pcrel", "--sframe-version=1"}, "--no-pcrel requires --sframe-version=2"},
-        Wrong{{"--no-ra-undefined", "--sframe-version=1"}, "--no-ra-undefined requires --sframe-version=2 or 3"},
-        Wrong{{"--no-ra-undefined", "--sframe-version=ctf"}, "--no-ra-undefined requires --sframe-version=2 or 3"},
         Wrong{{"--for=windows"}, "--for: unknown reader 'windows' (see --list-readers)"},
         Wrong{{"--for=glib"}, "--for: unknown reader 'glib' (did you mean 'glibc'?)"},
         Wrong{{"--for=kenrel"}, "--for: unknown reader 'kenrel' (did you mean 'kernel'?)"},
@@ -176,13 +166,9 @@ INSTANTIATE_TEST_SUITE_P(
               "--for: gnu-ld-2.45 could not be tested (for objects, --for=glibc writes what its source reads)"},
         Wrong{{"--for=java"}, "--for: unknown reader 'java' (see --list-readers)"},
         Wrong{{"--for=kernel", "--sframe-version=3"}, "--for cannot be combined with --sframe-version"},
-        Wrong{{"--for=glibc", "--no-pcrel"}, "--for cannot be combined with --no-pcrel"},
-        Wrong{{"--for=glibc", "--no-ra-undefined"}, "--for cannot be combined with --no-ra-undefined"},
         Wrong{{"--dump", "--sframe-version=3"}, "--sframe-version cannot be combined with --dump"},
         Wrong{{"--dump", "--for=kernel"}, "--for cannot be combined with --dump"},
-        Wrong{{"--verify", "--flexible=auto"}, "--flexible cannot be combined with --verify"},
-        Wrong{{"--verify", "--no-pcrel"}, "--no-pcrel cannot be combined with --verify"},
-        Wrong{{"--remove", "--no-ra-undefined"}, "--no-ra-undefined cannot be combined with --remove"}));
+        Wrong{{"--verify", "--flexible=auto"}, "--flexible cannot be combined with --verify"}));
 
 }  // namespace
 }  // namespace sframe_gen::cli

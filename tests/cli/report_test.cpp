@@ -189,8 +189,6 @@ LinkedOutcome with_bare_code() {
                  {".text", "one", 0x2010, 0x2011, 0, 1},
                  {".text", "many", 0x2020, 0x2045, 37, 37}};
   code.sources = {{RowSource::EhFrame, {9, 800}}, {RowSource::Instructions, {1, 39}}};
-  code.stretches = {{".text", 0x2003, 0x2330, RowSource::EhFrame, {9, 800}},
-                    {".text", 0x2330, 0x2357, RowSource::Instructions, {1, 39}}};
   return report;
 }
 
@@ -210,8 +208,6 @@ TEST(CodePlaces, AreAllNamedBySection) {
             "  code of .init: 20 bytes, 0 of them padding; 20 without CFI, 20 without a row\n"
             "    0x1000..0x1014 (no symbol): 20 without CFI, 20 without a row\n"
             "  code of .text: 980 bytes, 100 of them padding; 40 without CFI, 41 without a row\n"
-            "    0x2003..0x2330 rows from .eh_frame: 9 FDEs, 800 bytes\n"
-            "    0x2330..0x2357 rows from instructions: 1 stub, 39 bytes\n"
             "    0x2000..0x2003 three: 3 without CFI, 3 without a row\n"
             "    0x2010..0x2011 one: 0 without CFI, 1 without a row\n"
             "    0x2020..0x2045 many: 37 without CFI, 37 without a row\n");

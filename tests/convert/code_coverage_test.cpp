@@ -73,18 +73,11 @@ TEST(CodeCoverage, NamesEachPlaceFromItsSection) {
   expect(2, "", 32, 34, 2);
 }
 
-// A gap does not end a stretch.
 TEST(CodeCoverage, NamesTheSourceOfRows) {
   const auto expect = [](const std::string& assembly, RowSource source) {
     const CodeCoverage code = code_of(assembly);
-    ASSERT_EQ(code.stretches.size(), 1U);
-    const CodeCoverage::Stretch& stretch = code.stretches[0];
-    EXPECT_EQ(stretch.section, ".text");
-    EXPECT_EQ(stretch.begin, 0U);
-    EXPECT_EQ(stretch.end, 3U);
-    EXPECT_EQ(stretch.source, source);
-    EXPECT_EQ(stretch.described.records, 1U);
-    EXPECT_EQ(stretch.described.bytes, 1U);
+    ASSERT_EQ(code.sources.size(), 1U);
+    EXPECT_EQ(code.sources.at(source).records, 1U);
     EXPECT_EQ(code.sources.at(source).bytes, 1U);
   };
   expect(some_code, RowSource::EhFrame);
@@ -122,7 +115,7 @@ TEST(CodeCoverage, CountsStubsAsRows) {
   ConvertOptions options;
   options.count_code = true;
   const auto count = [&](const stubs::StubList& stubs) {
-    return encode::encode_functions_of(image, image, stubs, dialect, options).coverage.code.value().all;
+    return encode::encode_file(image, image, stubs, dialect, options).coverage.code.value().all;
   };
   const stubs::StubList stubs = encode::stubs_for(image, {});
   std::uint64_t bytes = 0;

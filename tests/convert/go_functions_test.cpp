@@ -25,8 +25,7 @@ const Described switches{{0x48, 0x89, 0xc4, 0xc3}, {{0, 4}}, elf::test::switches
 TEST(GoFunctions, GiveRowsWithoutCallFrameInformation) {
   const GoFile file({pushes, switches});
   const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
-  encode::EncodedFunctions encoded =
-      encode::encode_functions_of(image, image, {}, encode::dialect_for(image, OutputFormat{}));
+  encode::EncodedFunctions encoded = encode::encode_file(image, image, {}, encode::dialect_for(image, OutputFormat{}));
   Coverage& coverage = encoded.coverage;
   EXPECT_EQ(coverage.go.functions, 2U);
   EXPECT_EQ(coverage.go.bytes, 10U);
@@ -63,7 +62,7 @@ TEST(GoFunctions, GoOnOverPaddingOnly) {
   const auto size_of_first = [](const std::vector<Described>& functions) {
     const GoFile file(functions);
     const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
-    return encode::encode_functions_of(image, image, {}, encode::dialect_for(image, OutputFormat{}))
+    return encode::encode_file(image, image, {}, encode::dialect_for(image, OutputFormat{}))
         .encoder.descriptors()
         .front()
         .size;

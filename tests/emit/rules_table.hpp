@@ -137,16 +137,15 @@ inline std::vector<FormatColumn> format_columns(sframe::Abi abi) {
   switch (abi) {
     case sframe::Abi::Amd64:
       return {{"3", v3}, {"3 `--flexible=never`", v3_plain},
-              {"2", v2}, {"2 `--no-pcrel`", v2_from_section},
+              {"2", v2}, {"2 `--for=gnu-ld-2.44`", v2_from_section},
               {"1", v1}, {"CTF Frame", ctf_frame}};
     case sframe::Abi::S390x:
-      // Readers of version 2 before its errata, whom --no-pcrel is for, do not know the machine.
-      return {
-          {"3", v3}, {"3 `--flexible=never`", v3_plain}, {"2", v2}, {"2 `--no-ra-undefined`", v2_without_outermost}};
+      // Readers of version 2 before its errata do not know the machine.
+      return {{"3", v3}, {"3 `--flexible=never`", v3_plain}, {"2", v2}};
     case sframe::Abi::Aarch64Little:
     case sframe::Abi::Aarch64Big:
       return {{"3", v3}, {"3 `--flexible=always`", v3_flexible},
-              {"2", v2}, {"2 `--no-pcrel`", v2_from_section},
+              {"2", v2}, {"2 `--for=gnu-ld-2.44`", v2_from_section},
               {"1", v1}, {"CTF Frame", ctf_frame}};
   }
   return {};

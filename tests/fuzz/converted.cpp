@@ -44,8 +44,7 @@ std::vector<std::byte> with_empty_section(const elf::Image& image, std::uint64_t
 Converted converted(const elf::Image& image, const ConvertOptions& options) {
   elf::check_preconditions(image);
   const emit::Dialect dialect = encode::dialect_for(image, options.format);
-  encode::EncodedFunctions encoded =
-      encode::encode_functions_of(image, image, encode::stubs_for(image, options), dialect);
+  encode::EncodedFunctions encoded = encode::encode_file(image, image, encode::stubs_for(image, options), dialect);
   const elf::Layout layout =
       elf::plan_layout(image, encoded.encoder.encoded_size(), encode::section_for(options.format));
   ByteChunks section = encode::take_encoded(layout.section_address, encoded.encoder, image.name());

@@ -147,12 +147,7 @@ ordered_json json_of(const Compaction& saved) {
   return {{"default_size", saved.default_bytes},
           {"default_descriptors", saved.default_descriptors},
           {"default_rows", saved.default_rows},
-          {"least_size", saved.least_bytes},
-          {"saved",
-           {{"descriptors", saved.by_fewer_descriptors},
-            {"rows", saved.by_fewer_rows},
-            {"row_starts", saved.by_row_starts},
-            {"sharing", saved.by_sharing}}}};
+          {"saved", {{"descriptors", saved.by_fewer_descriptors}, {"rows", saved.by_fewer_rows}}}};
 }
 
 ordered_json json_of(const CodeCount& count) {
@@ -196,14 +191,6 @@ ordered_json json_of(const CodeCoverage& code) {
   for (const auto& [source, described] : code.sources) {
     json["sources"].push_back({{"source", name_of(source)}});
     json["sources"].back().update(json_of(described));
-  }
-  json["stretches"] = ordered_json::array();
-  for (const CodeCoverage::Stretch& stretch : code.stretches) {
-    json["stretches"].push_back({{"section", stretch.section},
-                                 {"begin", hex(stretch.begin)},
-                                 {"end", hex(stretch.end)},
-                                 {"source", name_of(stretch.source)}});
-    json["stretches"].back().update(json_of(stretch.described));
   }
   return json;
 }

@@ -33,13 +33,11 @@ void write(const Coverage& coverage, std::ostream& out) {
   const std::uint64_t descriptors =
       coverage.default_descriptors + coverage.flexible_descriptors + coverage.mask_descriptors;
   out << "  compact: " << saved.bytes << " bytes instead of " << saved.default_bytes << ", "
-      << share(saved.bytes, saved.default_bytes) << " (at least " << saved.least_bytes << " with the same FDEs)\n";
+      << share(saved.bytes, saved.default_bytes) << '\n';
   out << "    " << saved.by_fewer_descriptors << " by " << count_of(descriptors, "FDE") << " instead of "
       << saved.default_descriptors << '\n';
   out << "    " << saved.by_fewer_rows << " by " << count_of(coverage.rows, "row") << " instead of "
       << saved.default_rows << '\n';
-  out << "    " << saved.by_row_starts << " by narrower or fewer starts of rows\n";
-  out << "    " << saved.by_sharing << " by rows that several FDEs share\n";
 }
 
 /// The coverage of what is no archive.
@@ -108,20 +106,12 @@ std::string text_of(RowSource source, const CodeCoverage::Described& described) 
 
 void write_places(const Coverage& coverage, std::ostream& out) {
   if (!coverage.code) return;
-  // Both are in the order of the sections. Several sections of an object may have one name.
-  auto stretch = coverage.code->stretches.begin();
+  // They are in the order of the sections, of which several of an object may have one name.
   auto place = coverage.code->places.begin();
   for (const CodeCoverage::Section& section : coverage.code->sections) {
     out << "  code of " << printable(section.name) << ": ";
     write_counts(section.count, out);
     out << '\n';
-    for (std::uint64_t last = 0;
-         stretch != coverage.code->stretches.end() && stretch->section == section.name && stretch->begin >= last;
-         ++stretch) {
-      last = stretch->end;
-      out << "    " << hex(stretch->begin) << ".." << hex(stretch->end) << " rows from " << name_of(stretch->source)
-          << ": " << text_of(stretch->source, stretch->described) << '\n';
-    }
     CodeCount left = section.count;
     for (; place != coverage.code->places.end() && (left.without_cfi | left.without_row) != 0; ++place) {
       left.without_cfi -= place->without_cfi;

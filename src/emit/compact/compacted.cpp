@@ -37,9 +37,6 @@ class BlockPool {
   /// Returns where each block is, in the order they came in. Throws std::length_error past 4 GiB. Nothing is left.
   Placed release();
 
-  /// What all blocks that were added take together, if nothing is shared.
-  std::uint64_t added_bytes() const { return added_bytes_; }
-
  private:
   bool shares_;
   bool shares_heads_;  ///< a block that another begins with is a part of that
@@ -50,11 +47,9 @@ class BlockPool {
   ByteChunks bytes_;
   std::vector<Block> blocks_;  ///< into `bytes_`
   HashedNumbers numbers_;
-  std::uint64_t added_bytes_ = 0;
 };
 
 std::uint32_t BlockPool::add(std::span<const std::byte> block) {
-  added_bytes_ += block.size();
   if (shares_) {
     const std::uint64_t hash = hash_of_bytes(block, seed_of_run());
     const auto known = numbers_.find(hash, [&](std::uint32_t number) { return equal_bytes(blocks_[number], block); });
@@ -142,7 +137,7 @@ class Blocks {
   }
 
   std::uint64_t flexible = 0;
-  std::uint64_t start_bytes = 0, tail_bytes = 0;  ///< of rows
+  std::uint64_t tail_bytes = 0;  ///< of rows
 
  private:
   sframe::FdeInfo info_of(sframe::FreAddressWidth width, sframe::PcType pc_type, bool b_key, bool signal_frame) const {
@@ -163,7 +158,6 @@ class Blocks {
   void end_block(std::uint64_t bytes_of_starts) {
     const std::size_t begin = ends_.empty() ? 0 : ends_.back();
     ends_.push_back(bytes_.size());
-    start_bytes += bytes_of_starts;
     tail_bytes += bytes_.size() - begin - attribute_size(dialect_) - bytes_of_starts;
   }
 
@@ -180,9 +174,9 @@ class Encoder {
 
   Compacted encode() {
     std::vector<Run> runs = make_runs(stream_, dialect_);
-    const Plan plan = make_plan(runs, dialect_);
+    const std::vector<Path> paths = make_plan(runs, dialect_);
     std::vector<Blocks> blocks(runs.size(), Blocks(dialect_));
-    for_each_run(runs.size(), [&](std::size_t i) { blocks[i].add(stream_.encoded_rules(), runs[i], plan.paths[i]); });
+    for_each_run(runs.size(), [&](std::size_t i) { blocks[i].add(stream_.encoded_rules(), runs[i], paths[i]); });
     std::exchange(runs, {});  // frees memory, before the pool takes as much
     for (Blocks& waiting : blocks) {
       const Blocks of_run = std::move(waiting);  // whose memory is freed here
@@ -193,7 +187,7 @@ class Encoder {
     add(kept);
     result_.mask_descriptors = stream_.kept().size();
     place();
-    account(plan.least_bytes);
+    account();
     return std::move(result_);
   }
 
@@ -201,7 +195,6 @@ class Encoder {
   void add(const Blocks& blocks) {
     blocks.move_to(descriptors_, pool_);
     result_.flexible_descriptors += blocks.flexible;
-    start_bytes_ += blocks.start_bytes;
     tail_bytes_ += blocks.tail_bytes;
   }
 
@@ -212,11 +205,10 @@ class Encoder {
     std::ranges::inplace_merge(descriptors_, kept, {}, &SectionEncoder::Descriptor::start);
     for (SectionEncoder::Descriptor& descriptor : descriptors_)
       descriptor.fres_offset = placed.offsets[descriptor.fres_offset];
-    stored_bytes_ = placed.bytes.size();
     result_.encoder = SectionEncoder(dialect_, std::move(descriptors_), std::move(placed.bytes));
   }
 
-  void account(std::uint64_t least_planned) {
+  void account() {
     const DefaultSize& before = stream_.default_size();
     const std::uint64_t per_descriptor = dialect_.version->descriptor_size + attribute_size(dialect_);
     const auto difference = [](std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); };
@@ -228,19 +220,14 @@ class Encoder {
     saved.by_fewer_descriptors =
         difference(before.descriptors * per_descriptor, result_.encoder.fde_count() * per_descriptor);
     saved.by_fewer_rows = difference(before.tail_bytes, tail_bytes_);
-    saved.by_row_starts = difference(before.start_bytes, start_bytes_);
-    saved.by_sharing = difference(pool_.added_bytes(), stored_bytes_);
     saved.bytes = result_.encoder.encoded_size();
-    saved.least_bytes =
-        dialect_.version->header_size() + least_planned + stream_.kept().size() * dialect_.version->descriptor_size;
   }
 
   const RowStream& stream_;
   Dialect dialect_;
   BlockPool pool_;
   std::vector<SectionEncoder::Descriptor> descriptors_;
-  std::uint64_t start_bytes_ = 0, tail_bytes_ = 0;  ///< of rows
-  std::uint64_t stored_bytes_ = 0;
+  std::uint64_t tail_bytes_ = 0;  ///< of rows
   Compacted result_;
 };
 

@@ -168,13 +168,13 @@ class Planner {
                 std::vector<Prices::Repeated>(blocks_.size())},
         descriptor_size_(dialect.version->descriptor_size) {}
 
-  Plan plan() {
+  std::vector<Path> plan() {
     prices_.set_shares([&](std::uint32_t block) { return share_of(blocks_[block].places); });
-    Plan plan{std::vector<Path>(runs_.size()), 0};
-    plan.least_bytes = walk(plan.paths) / parts_per_byte;
-    if (blocks_.size() == 1) return plan;
+    std::vector<Path> cheapest(runs_.size());
+    walk(cheapest);
+    if (blocks_.size() == 1) return cheapest;
 
-    Use last = use_of(plan.paths);
+    Use last = use_of(cheapest);
     std::uint64_t least_bytes = last.bytes;
     for (const auto share : {share_of, last_share_of}) {
       prices_.set_shares([&](std::uint32_t block) { return share(last.users[block]); });
@@ -183,9 +183,9 @@ class Planner {
       last = use_of(paths);
       if (last.bytes >= least_bytes) continue;
       least_bytes = last.bytes;
-      plan.paths = std::move(paths);
+      cheapest = std::move(paths);
     }
-    return plan;
+    return cheapest;
   }
 
  private:
@@ -257,7 +257,7 @@ std::uint64_t shortest_path(const Run& run, const Prices& prices, Path& path) {
   return search.take(path);
 }
 
-Plan make_plan(std::span<Run> runs, const Dialect& dialect) {
+std::vector<Path> make_plan(std::span<Run> runs, const Dialect& dialect) {
   std::vector<RepeatedBlock> blocks =
       dialect.shares_rows ? find_repeated_blocks(runs, dialect) : std::vector<RepeatedBlock>(1);
   return Planner(runs, std::move(blocks), dialect).plan();

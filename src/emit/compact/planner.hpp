@@ -49,13 +49,6 @@ struct Prices {
 /// Cuts a run into blocks so that the sum of their prices is the lowest. Returns that sum.
 std::uint64_t shortest_path(const Run& run, const Prices& prices, Path& path);
 
-struct Plan {
-  std::vector<Path> paths;  ///< by run
-  /// No choice among these cuts takes fewer bytes for descriptors and rows, whatever is shared, but for equal rows that
-  /// are cut at other places.
-  std::uint64_t least_bytes = 0;
-};
-
 /// Chooses where to cut so that descriptors and rows take the fewest bytes: by shortest paths over the cuts.
 ///
 /// The price of a descriptor follows from its two cuts alone but for a block that occurs elsewhere, which is stored
@@ -64,6 +57,6 @@ struct Plan {
 ///     1. among all places where it occurs. No user can pay less, so this path's length is a bound for any choice.
 ///     2. among its users on the first path.
 ///     3. it is free if two or more used it. The sum over all then can only fall.
-Plan make_plan(std::span<Run> runs, const Dialect& dialect);
+std::vector<Path> make_plan(std::span<Run> runs, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit::compact
