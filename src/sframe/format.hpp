@@ -163,6 +163,11 @@ struct AbiTraits {
   std::int32_t cfa_offset_unit = 1;
 };
 
+/// x86-64 (AMD64 psABI, 3.2.2, and figure 3.36 for register numbers). The stack grows down; SP is rsp, FP is rbp where
+/// a function keeps one. A call pushes the return address, so the RA is always at CFA - 8, the CFA is what SP was
+/// before the call, and the caller's SP is the CFA. A leaf may use 128 bytes below SP (the red zone). Rows store CFA
+/// and FP.
+///
 /// Registers: general ones, the vector, x87, MMX, segment, control, mask and bound registers up to r31 of APX, 145.
 inline constexpr AbiTraits amd64_traits{.abi = Abi::Amd64,
                                         .name = "AMD64",
@@ -173,6 +178,11 @@ inline constexpr AbiTraits amd64_traits{.abi = Abi::Amd64,
                                         .registers = {{{0, 15}, {17, 145}}},
                                         .fixed_ra_offset = -8};
 
+/// AArch64 (AAPCS64, of general-purpose registers and of the frame pointer; DWARF for the Arm 64-bit Architecture). A
+/// call leaves the return address in x30 (LR); a function saves it where it likes, or not at all. FP is x29: it points
+/// at a frame record, the caller's FP and LR. The CFA is the caller's SP. LR may be signed with a key (A or B) while it
+/// is saved, and readers take the signature off. Rows store CFA, RA and FP.
+///
 /// Registers: x0 to x30 and sp, v0 to v31; between them are pc, ELR_mode, RA_SIGN_STATE, TPIDRRO, VG, FFR, predicates.
 inline constexpr AbiTraits aarch64_traits{.abi = Abi::Aarch64Little,
                                           .name = "AArch64",
@@ -191,8 +201,12 @@ inline constexpr AbiTraits aarch64_big_traits = [] {
   return traits;
 }();
 
-/// ELF Application Binary Interface, s390x Supplement, section 1.2.2 (stack frames): the CFA is the caller's r15 + 160;
-/// its register save area has r15 at byte 120. Registers: general, floating-point, control and access registers, vector
+/// s390x (ELF Application Binary Interface, s390x Supplement, 1.2.2). SP is r15; FP is r11, by custom. A call leaves
+/// the return address in r14. The caller has made room for the callee's registers: 160 bytes from its SP on, with r15
+/// at byte 120, so the CFA is the caller's SP + 160, and functions save registers in the caller's frame, or in
+/// floating-point registers. Rows store CFA, RA and FP, the offsets of the CFA less 160 and in words of 8 bytes.
+///
+/// Registers: general, floating-point, control and access registers, vector
 /// registers; 64 and 65 are the PSW.
 inline constexpr AbiTraits s390x_traits{.abi = Abi::S390x,
                                         .name = "s390x",

@@ -14,7 +14,15 @@
 
 namespace sframe_gen::unwind {
 
-/// A row in 16 bytes, as steps take it: bases are indices into a frame's registers.
+/// A row in 16 bytes, as steps take it: bases are indices into a frame's registers. `a`, `r`, `f` are the three offsets.
+/// Its forms, and what they mean:
+///
+///     common                    CFA = SP + a, RA = *(CFA + r), FP as it is         no frame pointer, or not yet
+///     common, fp_dereferenced   CFA = SP + a, RA = *(CFA + r), FP = *(CFA + f)     FP is saved
+///     common, cfa_from_fp, fp_dereferenced
+///                               CFA = FP + a, RA = *(CFA + r), FP = *(CFA + f)     with a frame pointer
+///     outermost                 there is no caller
+///     any other                 CFA, RA, FP = base + offset or *(base + offset); of RA and FP, the base may be the CFA
 struct PackedRow {
   static constexpr std::uint8_t cfa = 32;      ///< as a base
   static constexpr std::uint8_t unknown = 33;  ///< a register that no frame knows
