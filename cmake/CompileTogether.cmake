@@ -9,9 +9,9 @@
 # (-Wsubobject-linkage).
 set(sframe_gen_apart
     src/cli/option_table.cpp
-    src/dwarf/source_places.cpp
-    src/stubs/forms_amd64.cpp
-    src/stubs/forms_s390x.cpp
+    src/trace/dwarf/source_places.cpp
+    src/rows/stubs/forms_amd64.cpp
+    src/rows/stubs/forms_s390x.cpp
     src/verify/instruction_s390x.cpp
     src/verify/libdwarf.cpp
     tests/cli/report_test.cpp

@@ -8,7 +8,7 @@
 #define SFRAME_GEN_VERSION_STRING "1.0.0"
 
 /* To compare by: `#if SFRAME_GEN_VERSION_NUMBER >= SFRAME_GEN_MAKE_VERSION(1, 2, 0)`. */
-#define SFRAME_GEN_MAKE_VERSION(major, minor, patch) ((major) * 1000000 + (minor) * 1000 + (patch))
+#define SFRAME_GEN_MAKE_VERSION(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
 #define SFRAME_GEN_VERSION_NUMBER \
   SFRAME_GEN_MAKE_VERSION(SFRAME_GEN_VERSION_MAJOR, SFRAME_GEN_VERSION_MINOR, SFRAME_GEN_VERSION_PATCH)
 

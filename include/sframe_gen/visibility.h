@@ -3,8 +3,8 @@
 #ifndef SFRAME_GEN_VISIBILITY_H
 #define SFRAME_GEN_VISIBILITY_H
 
-/* 0: nothing, 1: the C functions, 2: C++ as well. Only the archives of libsframe-unwind are built with less than 2: a shared
-   library that contains the unwinder exports no more of it than it has asked for. */
+/* 0: nothing, 1: the C functions, 2: C++ as well. Only the archives of libsframe-unwind are built with less than 2: a
+   shared library that contains the unwinder exports no more of it than it has asked for. */
 #ifndef SFRAME_GEN_EXPORTED
 #define SFRAME_GEN_EXPORTED 2
 #endif

@@ -6,7 +6,7 @@
 #include "cfi/frame_source.hpp"
 #include "encode/go_functions.hpp"
 #include "encode/stub_merge.hpp"
-#include "stubs/recognize.hpp"
+#include "rows/stubs/recognize.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::api {

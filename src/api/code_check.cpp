@@ -1,9 +1,9 @@
 #include "sframe_gen/code_check.hpp"
 
-#include "code/check_cfi.hpp"
-#include "code/decoder.hpp"
 #include "elf/image.hpp"
 #include "elf/preconditions.hpp"
+#include "rows/proof/check_cfi.hpp"
+#include "rows/proof/decoder.hpp"
 
 namespace sframe_gen {
 

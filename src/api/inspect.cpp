@@ -5,7 +5,7 @@
 #include "convert/convert_archive.hpp"
 #include "convert/file_kind.hpp"
 #include "elf/image.hpp"
-#include "object/sframe_sections.hpp"
+#include "elf/object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "sframe/names.hpp"
 #include "sframe_gen/find_rows.hpp"

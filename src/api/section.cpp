@@ -2,7 +2,7 @@
 
 #include "convert/convert_archive.hpp"
 #include "elf/image.hpp"
-#include "object/sframe_sections.hpp"
+#include "elf/object/sframe_sections.hpp"
 
 namespace sframe_gen {
 

@@ -8,10 +8,10 @@
 
 #include "cfi/rules.hpp"
 #include "elf/image.hpp"
+#include "elf/object/relocations.hpp"
 #include "elf/pointer_encoding.hpp"
-#include "object/relocations.hpp"
-#include "sframe_gen/reasons.hpp"
 #include "sframe_gen/error.hpp"
+#include "sframe_gen/reasons.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
 

@@ -13,7 +13,7 @@
 #include "elf/go_table.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
-#include "object/relocations.hpp"
+#include "elf/object/relocations.hpp"
 #include "support/containers.hpp"
 
 namespace sframe_gen::cfi {

@@ -12,7 +12,7 @@
 #include "cfi/interpreter.hpp"
 #include "cfi/rules.hpp"
 #include "elf/image.hpp"
-#include "object/relocations.hpp"
+#include "elf/object/relocations.hpp"
 #include "sframe_gen/reasons.hpp"
 #include "support/range.hpp"
 

@@ -5,11 +5,11 @@
 #include <iostream>
 #include <optional>
 
+#include "cli/launch/compiler.hpp"
 #include "cli/report/text.hpp"
 #include "cli/run.hpp"
 #include "convert/file_kind.hpp"
 #include "elf/image.hpp"
-#include "launch/compiler.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/mapped_file.hpp"
 #include "support/text.hpp"

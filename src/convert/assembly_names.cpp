@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "elf/object/symbol_table.hpp"
 #include "elf/symbol_names.hpp"
-#include "object/symbol_table.hpp"
 #include "sframe/format.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"

@@ -9,11 +9,11 @@
 #include <map>
 #include <utility>
 
-#include "archive/rebuild.hpp"
 #include "convert/convert_object.hpp"
 #include "elf/new_section.hpp"
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
+#include "files/archive/rebuild.hpp"
 #include "files/atomic_file.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"

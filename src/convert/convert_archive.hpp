@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "archive/archive.hpp"
 #include "elf/image.hpp"
+#include "files/archive/archive.hpp"
 #include "sframe_gen/convert_options.hpp"
 #include "sframe_gen/outcomes.hpp"
 #include "support/mapped_file.hpp"

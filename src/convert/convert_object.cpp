@@ -6,21 +6,21 @@
 #include <numeric>
 #include <utility>
 
-#include "code/described.hpp"
 #include "convert/debug_file.hpp"
 #include "convert/reencode.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
+#include "elf/object/object_check.hpp"
+#include "elf/object/object_writer.hpp"
+#include "elf/object/preconditions.hpp"
+#include "elf/object/relocations.hpp"
 #include "elf/records.hpp"
 #include "encode/code_coverage.hpp"
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
-#include "object/object_check.hpp"
-#include "object/object_writer.hpp"
-#include "object/preconditions.hpp"
-#include "object/relocations.hpp"
+#include "rows/proof/described.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::convert {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "elf/image.hpp"
-#include "object/object_writer.hpp"
+#include "elf/object/object_writer.hpp"
 #include "sframe_gen/convert_options.hpp"
 #include "sframe_gen/outcomes.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "elf/notes.hpp"
-#include "object/preconditions.hpp"
+#include "elf/object/preconditions.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"

@@ -10,8 +10,8 @@
 #include <span>
 #include <string_view>
 
-#include "archive/archive.hpp"
 #include "elf/image.hpp"
+#include "files/archive/archive.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "elf/object/sframe_sections.hpp"
 #include "emit/compact/compacted.hpp"
 #include "encode/from_section.hpp"
 #include "encode/padding.hpp"
-#include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "support/text.hpp"
 #include "verify/verify.hpp"

@@ -5,16 +5,16 @@
 #include <string_view>
 #include <vector>
 
-#include "archive/rebuild.hpp"
 #include "convert/convert_archive.hpp"
 #include "convert/file_kind.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/new_section.hpp"
+#include "elf/object/preconditions.hpp"
+#include "elf/object/section_removal.hpp"
 #include "elf/records.hpp"
+#include "files/archive/rebuild.hpp"
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
-#include "object/preconditions.hpp"
-#include "object/section_removal.hpp"
 #include "rewrite/plan/removal.hpp"
 #include "rewrite/undo/undo.hpp"
 #include "rewrite/write/rewrite.hpp"

@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
-#include "code/synthesis.hpp"
 #include "elf/image.hpp"
+#include "rows/proof/synthesis.hpp"
+#include "rows/stubs/recognize.hpp"
 #include "sframe_gen/coverage.hpp"
-#include "stubs/recognize.hpp"
 
 namespace sframe_gen::encode {
 

@@ -5,8 +5,8 @@
 
 #include "elf/image.hpp"
 #include "emit/split_functions.hpp"
+#include "rows/stubs/recognize.hpp"
 #include "sframe_gen/coverage.hpp"
-#include "stubs/recognize.hpp"
 
 namespace sframe_gen::encode {
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "code/conversion_proof.hpp"
 #include "elf/machine.hpp"
 #include "encode/code_coverage.hpp"
 #include "encode/coverage.hpp"
@@ -16,6 +15,7 @@
 #include "encode/go_functions.hpp"
 #include "encode/stub_merge.hpp"
 #include "encode/synthesized_functions.hpp"
+#include "rows/proof/conversion_proof.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
 

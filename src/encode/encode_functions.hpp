@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
-#include "code/synthesis.hpp"
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
 #include "emit/compact/compacted.hpp"
 #include "emit/encoder.hpp"
 #include "encode/padding.hpp"
+#include "rows/proof/synthesis.hpp"
+#include "rows/stubs/recognize.hpp"
 #include "sframe_gen/convert_options.hpp"
 #include "sframe_gen/coverage.hpp"
-#include "stubs/recognize.hpp"
 #include "support/range.hpp"
 
 /// The rows of all functions of a file, as bytes: from call frame information and stubs to a section without an

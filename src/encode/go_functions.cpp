@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "elf/go_table.hpp"
-#include "go/functions.hpp"
+#include "rows/go/functions.hpp"
 #include "support/range.hpp"
 
 namespace sframe_gen::encode {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "rows/stubs/recognize.hpp"
 #include "sframe_gen/coverage.hpp"
-#include "stubs/recognize.hpp"
 #include "support/range.hpp"
 
 namespace sframe_gen::encode {

@@ -8,8 +8,8 @@
 #include "cfi/rules.hpp"
 #include "emit/dialect.hpp"
 #include "emit/split_functions.hpp"
+#include "rows/stubs/recognize.hpp"
 #include "sframe_gen/reasons.hpp"
-#include "stubs/recognize.hpp"
 #include "support/range.hpp"
 
 namespace sframe_gen::encode {

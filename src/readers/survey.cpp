@@ -9,9 +9,9 @@
 
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
+#include "elf/object/preconditions.hpp"
+#include "elf/object/relocations.hpp"
 #include "elf/records.hpp"
-#include "object/preconditions.hpp"
-#include "object/relocations.hpp"
 #include "sframe/section_walk.hpp"
 #include "support/text.hpp"
 

@@ -14,8 +14,8 @@
 
 namespace sframe_gen::unwind {
 
-/// A row in 16 bytes, as steps take it: bases are indices into a frame's registers. `a`, `r`, `f` are the three offsets.
-/// Its forms, and what they mean:
+/// A row in 16 bytes, as steps take it: bases are indices into a frame's registers. `a`, `r`, `f` are the three
+/// offsets. Its forms, and what they mean:
 ///
 ///     common                    CFA = SP + a, RA = *(CFA + r), FP as it is         no frame pointer, or not yet
 ///     common, fp_dereferenced   CFA = SP + a, RA = *(CFA + r), FP = *(CFA + f)     FP is saved

@@ -8,8 +8,8 @@
 
 #include "elf/compressed_section.hpp"
 #include "elf/machine.hpp"
-#include "object/relocations.hpp"
-#include "object/symbol_table.hpp"
+#include "elf/object/relocations.hpp"
+#include "elf/object/symbol_table.hpp"
 #include "support/endian.hpp"
 #include "support/text.hpp"
 

@@ -28,7 +28,7 @@ struct CfiSection {
 /// MalformedInput, and Refused for relocations without addends.
 ///
 /// The judge does this apart from src/cfi, whose reading made the rows. What a relocation means is told here, too.
-/// Relocation records, symbols and compressed bytes are read by src/object and src/elf.
+/// Relocation records, symbols and compressed bytes are read by src/elf/object and src/elf.
 std::vector<CfiSection> read_cfi_sections(const elf::Image& image);
 
 /// How a relocation computes its field from S + A, the address that it names.

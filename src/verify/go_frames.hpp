@@ -13,7 +13,7 @@
 namespace sframe_gen::verify {
 
 /// Callers by the function table of a Go program. This is a second reading of the table, and shares nothing with
-/// src/go, whose rows it judges.
+/// src/rows/go, whose rows it judges.
 ///
 /// The table says how far SP has come. Where the frame pointer is follows from the instructions at the addresses where
 /// the table says that a frame begins.

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "object/sframe_sections.hpp"
+#include "elf/object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "sframe/pc_rows.hpp"
 #include "sframe_gen/find_rows.hpp"

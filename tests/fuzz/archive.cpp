@@ -1,12 +1,12 @@
 // Any bytes as an archive: read, and written again with other members.
 
-#include "archive/archive.hpp"
+#include "files/archive/archive.hpp"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "archive/rebuild.hpp"
+#include "files/archive/rebuild.hpp"
 #include "target.hpp"
 
 namespace sframe_gen::fuzz {

@@ -1,9 +1,9 @@
 // Any bytes as a program whose CFI is compared with its code. The work ends, and what it reports is in the program.
 
-#include "code/check_cfi.hpp"
-#include "code/decoder.hpp"
 #include "elf/image.hpp"
 #include "elf/preconditions.hpp"
+#include "rows/proof/check_cfi.hpp"
+#include "rows/proof/decoder.hpp"
 #include "target.hpp"
 
 namespace sframe_gen::fuzz {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "dwarf/source_places.hpp"
 #include "elf/image.hpp"
 #include "target.hpp"
+#include "trace/dwarf/source_places.hpp"
 
 namespace sframe_gen::fuzz {
 

@@ -6,7 +6,7 @@
 #include "elf/go_table.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
-#include "go/functions.hpp"
+#include "rows/go/functions.hpp"
 #include "target.hpp"
 #include "verify/go_frames.hpp"
 

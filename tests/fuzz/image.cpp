@@ -11,7 +11,7 @@
 #include "elf/notes.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/symbol_names.hpp"
-#include "stubs/recognize.hpp"
+#include "rows/stubs/recognize.hpp"
 #include "target.hpp"
 
 namespace sframe_gen::fuzz {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "launch/compiler.hpp"
+#include "cli/launch/compiler.hpp"
 #include "target.hpp"
-#include "trace/options.hpp"
+#include "trace/program/options.hpp"
 
 namespace sframe_gen::fuzz {
 

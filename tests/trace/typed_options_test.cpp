@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/folder.hpp"
-#include "trace/options.hpp"
+#include "trace/program/options.hpp"
 #include "trace/record/event_files.hpp"
 #include "trace/record/event_kind.hpp"
 

@@ -1,4 +1,4 @@
-// What the judge reads apart from src/cfi and src/object must come to the same.
+// What the judge reads apart from src/cfi and src/elf/object must come to the same.
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "cfi/cfi_builder.hpp"
 #include "cfi/instruction.hpp"
-#include "object/relocations.hpp"
+#include "elf/object/relocations.hpp"
 #include "verify/cfa_instructions.hpp"
 #include "verify/cfi_sections.hpp"
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "object/sframe_sections.hpp"
+#include "elf/object/sframe_sections.hpp"
 #include "support/places.hpp"
 #include "verify/verify.hpp"
 

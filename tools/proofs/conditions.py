@@ -1,7 +1,7 @@
-"""Takes each condition of a proof (docs/against-code.md) out of the engine, and names the cases of tests/code that fail then.
+"""Takes each condition of a proof (docs/against-code.md) out of the engine, and names the cases of tests/rows/proof that fail then.
 
-Each edit of src/code takes out one place of a condition, where WITHOUT is its number. All are in one copy of the engine. Prints a row
-for each edit: a case is what tests/code calls the place whose result is another one.
+Each edit of src/rows/proof takes out one place of a condition, where WITHOUT is its number. All are in one copy of the engine. Prints a row
+for each edit: a case is what tests/rows/proof calls the place whose result is another one.
 """
 import json
 import os
@@ -190,35 +190,35 @@ def edited_files():
     """The texts with all edits, by name. Ends the program if a text to edit is not there just once."""
     texts = {}
     for number, (_, _, file, old, new) in enumerate(EDITS):
-        text = texts.get(file) or (TOP / "src/code" / file).read_text()
+        text = texts.get(file) or (TOP / "src/rows/proof" / file).read_text()
         if text.count(old) != 1:
-            sys.exit(f"src/code/{file} has {text.count(old)} times: {old}")
+            sys.exit(f"src/rows/proof/{file} has {text.count(old)} times: {old}")
         texts[file] = text.replace(old, new.replace("@", f"without({number})"))
     return texts
 
 
 def build_edited(texts):
     """The tests with the edited engine."""
-    build("code-tests")
+    build("proof-tests")
     shutil.rmtree(WORK, ignore_errors=True)
-    shutil.copytree(TOP / "src/code", WORK / "src/code")
+    shutil.copytree(TOP / "src/rows/proof", WORK / "src/rows/proof")
     for file, text in texts.items():
         if file.endswith(".hpp"):
             text = re.sub(r"^constexpr (?=\w+ \w+\()", "inline ", text, flags=re.M)
-        (WORK / "src/code" / file).write_text(text)
+        (WORK / "src/rows/proof" / file).write_text(text)
     (WORK / "without.hpp").write_text(DECLARATION)
-    together = WORK / "src/code/together.cpp"
-    together.write_text("".join(f'#include "code/{path.name}"\n' for path in sorted((TOP / "src/code").glob("*.cpp"))))
+    together = WORK / "src/rows/proof/together.cpp"
+    together.write_text("".join(f'#include "rows/proof/{path.name}"\n' for path in sorted((TOP / "src/rows/proof").glob("*.cpp"))))
     commands = json.loads((RELEASE / "compile_commands.json").read_text())
-    command = shlex.split(next(c["command"] for c in commands if "/sframe_gen_code.dir/" in c["command"]))
+    command = shlex.split(next(c["command"] for c in commands if "/sframe_gen_proof.dir/" in c["command"]))
     command[command.index("-c") + 1] = str(together)
     command[command.index("-o") + 1] = str(WORK / "together.o")
     command[1:1] = [f"-I{WORK}/src", "-include", f"{WORK}/without.hpp"]
     subprocess.run([*command, "-U_FORTIFY_SOURCE", "-O1", "-g0", "-w"], cwd=RELEASE, check=True)
-    listed = subprocess.run(["ninja", "-C", RELEASE, "-t", "commands", "code-tests"], check=True, text=True, stdout=subprocess.PIPE).stdout
-    line = next(line for line in listed.splitlines() if " -o tests/code-tests " in line)
+    listed = subprocess.run(["ninja", "-C", RELEASE, "-t", "commands", "proof-tests"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    line = next(line for line in listed.splitlines() if " -o tests/proof-tests " in line)
     link = shlex.split(line.removeprefix(": && ").split(" && ")[0])
-    link[link.index("-o") + 1] = str(WORK / "code-tests")
+    link[link.index("-o") + 1] = str(WORK / "proof-tests")
     # The first definition counts: before those of the library.
     first = next(i for i, word in enumerate(link) if word.endswith(".o"))
     subprocess.run([*link[:first], str(WORK / "together.o"), *link[first:]], cwd=RELEASE, check=True)
@@ -227,7 +227,7 @@ def build_edited(texts):
 def failed_without(number):
     """The cases that fail without a place, or the tests if these name none."""
     try:
-        done = subprocess.run([WORK / "code-tests", "--gtest_brief=1", "--gtest_filter=Proof.*:Program.*:*/Usual"], cwd=WORK, text=True, timeout=300,
+        done = subprocess.run([WORK / "proof-tests", "--gtest_brief=1", "--gtest_filter=Proof.*:Program.*:*/Usual"], cwd=WORK, text=True, timeout=300,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "WITHOUT": str(number)})
     except subprocess.TimeoutExpired:
         return ["no end"]

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "backtrace/launcher/program_file.hpp"
+#include "cli/launch/compiler.hpp"
 #include "command_line/options.hpp"
 #include "command_line/program.hpp"
-#include "launch/compiler.hpp"
 #include "sframe_gen/error.hpp"
 
 namespace {

@@ -10,10 +10,10 @@
 //           demangled_for_people    walk/demangle.hpp: in a process of its own, as names may take for ever
 //         source_at               walk/code_file.hpp: inlined calls and lines, if they are wanted
 //           SourceNames             walk/source_names.hpp: the answers, fit to be printed
-//             SourcePlaces            dwarf/source_places.hpp: the compilation unit of an address
-//               DebugFile               dwarf/debug_file.hpp: sections and units; dwarf/entry.hpp: entries
-//               Calls                   dwarf/calls.hpp: functions and inlined calls of a unit
-//               LineTable               dwarf/line_table.hpp: its lines
+//             SourcePlaces            trace/dwarf/source_places.hpp: the compilation unit of an address
+//               DebugFile               trace/dwarf/debug_file.hpp: sections and units; trace/dwarf/entry.hpp: entries
+//               Calls                   trace/dwarf/calls.hpp: functions and inlined calls of a unit
+//               LineTable               trace/dwarf/line_table.hpp: its lines
 //
 // The kernel's frames are named by KernelNames (recorded/kernel_names.hpp).
 

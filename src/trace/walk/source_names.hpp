@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "dwarf/source_places.hpp"
 #include "elf/image.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
+#include "trace/dwarf/source_places.hpp"
 #include "trace/walk/address_cache.hpp"
 #include "trace/walk/demangle.hpp"
 

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "cfi/frame_source.hpp"
+#include "elf/image.hpp"
+#include "rows/proof/synthesis.hpp"
+#include "sframe_gen/counts.hpp"
+#include "sframe_gen/reasons.hpp"
+#include "support/range.hpp"
+
+namespace sframe_gen::code {
+
+/// What a conversion asks of the instructions.
+struct ProofRequest {
+  std::string_view option;      ///< that asks: "--synthesize"
+  bool contradictions = false;  ///< where they contradict call frame information (CFI)
+  bool rows = false;            ///< rows for code without CFI
+  bool bounded_tables_only = false;
+  RangeSet kept_out;  ///< PCs that get no such rows: stubs
+};
+
+struct ConversionProof {
+  /// PCs of whole instructions, of functions that are proved.
+  RangeSet contradicted;
+  /// Functions without CFI, or pieces of them, with a row at every PC: ascending and disjoint.
+  std::vector<cfi::Function> pieces;
+  std::unique_ptr<cfi::RuleTable> rules;  ///< of the pieces
+  SynthesisCoverage synthesized;
+  std::vector<Lack> lacking;  ///< of the code that is followed for rows
+};
+
+/// Proves the functions of a linked file. Code of source.others() is left out, as Go keeps rules of its own. Throws
+/// Refused, which names the option, for another machine than x86-64, for an object, and if Zydis is not there. Memory:
+/// all functions' rows at once, 1 byte of marks for each of code, and the proofs.
+ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSource& source,
+                                     const ProofRequest& request);
+
+}  // namespace sframe_gen::code
