@@ -46,7 +46,7 @@ struct ReadUnit {
 }  // namespace
 
 struct SourcePlaces::State {
-  State(const elf::Image& image, const elf::Image* alternate_image, bool may_open_split_units);
+  State(const elf::Image& image, const elf::Image* alternate_image, OpenSplit open_split_units);
 
   const std::vector<SourceFrame>& at(std::uint64_t address);
 
@@ -59,7 +59,7 @@ struct SourcePlaces::State {
 
   DebugFile file;
   std::optional<DebugFile> alternate;
-  bool may_open_split;
+  OpenSplit open_split;
   FlatRanges units;                          ///< by the ranges that they have
   std::optional<FlatRanges> without_ranges;  ///< by those of their lines, which are read if they are needed
   std::vector<std::uint32_t> unranged;
@@ -68,8 +68,8 @@ struct SourcePlaces::State {
   std::vector<SourceFrame> frames;                                     ///< of the last address
 };
 
-SourcePlaces::State::State(const elf::Image& image, const elf::Image* alternate_image, bool may_open_split_units)
-    : file(image, false), may_open_split(may_open_split_units) {
+SourcePlaces::State::State(const elf::Image& image, const elf::Image* alternate_image, OpenSplit open_split_units)
+    : file(image, false), open_split(std::move(open_split_units)) {
   if (alternate_image != nullptr) file.set_alternate(&alternate.emplace(*alternate_image, false));
   read_first_entries();
 }
@@ -127,8 +127,9 @@ void SourcePlaces::State::read_split(Unit& skeleton, ReadUnit& unit) {
   if (!path.starts_with('/')) path.insert(0, directory + "/");
   // Elsewhere than there it would be another file each time.
   if (!path.starts_with('/')) return;
-  const elf::Image image = elf::Image::open(path);
-  DebugFile split_file(image, true);
+  const std::optional<elf::Image> image = open_split(path);
+  if (!image) return;
+  DebugFile split_file(*image, true);
   for (Unit& split : split_file.units()) {
     split.skeleton = &skeleton;
     if_sound([&] {
@@ -148,7 +149,7 @@ ReadUnit& SourcePlaces::State::read_unit(std::uint32_t number) {
   if (!is_new) return unit;
   Unit& header = file.units()[number];
   unit.lines = lines_of(header);
-  if (may_open_split && header.split_name.is_present()) {
+  if (open_split && header.split_name.is_present()) {
     try {
       read_split(header, unit);
     } catch (const Failure&) {
@@ -196,8 +197,8 @@ const std::vector<SourceFrame>& SourcePlaces::State::at(std::uint64_t address) {
   return frames;
 }
 
-SourcePlaces::SourcePlaces(const elf::Image& file, const elf::Image* alternate, bool may_open_split)
-    : state_(has_any(file) ? std::make_unique<State>(file, alternate, may_open_split) : nullptr) {}
+SourcePlaces::SourcePlaces(const elf::Image& file, const elf::Image* alternate, OpenSplit open_split)
+    : state_(has_any(file) ? std::make_unique<State>(file, alternate, std::move(open_split)) : nullptr) {}
 
 SourcePlaces::~SourcePlaces() = default;
 

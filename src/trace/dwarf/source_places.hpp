@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +25,12 @@ struct SourceFrame {
 /// What a compilation unit says is read once, when the first of its addresses is asked for.
 class SourcePlaces {
  public:
+  /// Opens a file that the debugging information names. None: it cannot be had.
+  using OpenSplit = std::function<std::optional<elf::Image>(const std::string& path)>;
+
   /// `file`: has the debugging information; it must outlive this. `alternate`: the file of its .gnu_debugaltlink, or
-  /// null. `may_open_split`: split units may be opened where the file says that they are.
-  SourcePlaces(const elf::Image& file, const elf::Image* alternate, bool may_open_split);
+  /// null. `open_split`: asked for the files that have split units, by absolute paths; null: these are not read.
+  SourcePlaces(const elf::Image& file, const elf::Image* alternate, OpenSplit open_split);
   ~SourcePlaces();
   SourcePlaces(const SourcePlaces&) = delete;
   SourcePlaces& operator=(const SourcePlaces&) = delete;

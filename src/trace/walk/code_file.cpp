@@ -227,8 +227,9 @@ void CodeFile::open_source() try {
       return;
     }
   }
-  source_ = std::make_unique<SourceNames>(*debug, alternate_ ? &*alternate_ : nullptr, options_.source,
-                                          !root_.is_a_directory());
+  source_ = std::make_unique<SourceNames>(
+      *debug, alternate_ ? &*alternate_ : nullptr, options_.source,
+      [this, debug](const std::string& path) { return open_named_by(*debug, path, root_, user_); });
 } catch (const Failure&) {
   // Of a damaged file less is known.
 }

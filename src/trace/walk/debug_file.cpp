@@ -114,6 +114,11 @@ std::optional<elf::Image> find_alternate(const elf::Image& debug, const std::str
   return find_by_build_id(build_id, root, chooser);
 }
 
+std::optional<elf::Image> open_named_by(const elf::Image& debug, const std::string& path, const FileRoot& root,
+                                        uid_t user) {
+  return open_if_there(root, path, chooser_of(debug, user));
+}
+
 std::optional<elf::Image> fetch_debug_file(const std::string& build_id, const std::string& name,
                                            Debuginfod& debuginfod) try {
   const Descriptor file = debuginfod.find(Debuginfod::What::DebugFile, build_id, name);

@@ -22,6 +22,10 @@ std::optional<elf::Image> find_debug_file(const elf::Image& image, const FileRoo
 std::optional<elf::Image> find_alternate(const elf::Image& debug, const std::string& path, const std::string& build_id,
                                          const FileRoot& root, uid_t user);
 
+/// Returns the file that a debug file names by an absolute path below `root`. None: it cannot be opened.
+std::optional<elf::Image> open_named_by(const elf::Image& debug, const std::string& path, const FileRoot& root,
+                                        uid_t user);
+
 /// Returns the debug file with a build-id, in digits, that a server has. `name`: of the file that it belongs to.
 std::optional<elf::Image> fetch_debug_file(const std::string& build_id, const std::string& name,
                                            Debuginfod& debuginfod);

@@ -17,8 +17,8 @@ constexpr std::size_t most_inlined = 256;
 }  // namespace
 
 SourceNames::SourceNames(const elf::Image& debug, const elf::Image* alternate, const SourceOptions& options,
-                         bool may_open_split)
-    : options_(options), places_(debug, alternate, may_open_split), budget_(debug.file_bytes().size()) {}
+                         dwarf::SourcePlaces::OpenSplit open_split)
+    : options_(options), places_(debug, alternate, std::move(open_split)), budget_(debug.file_bytes().size()) {}
 
 const SourceChain& SourceNames::at(std::uint64_t address) {
   return asked_.get(address, [this](std::uint64_t asked) { return look_up(asked); });

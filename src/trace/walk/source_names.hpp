@@ -50,7 +50,8 @@ struct SourceChain {
 class SourceNames {
  public:
   /// `debug`: has the information, `alternate` what it refers to, or null. Both must outlive this.
-  SourceNames(const elf::Image& debug, const elf::Image* alternate, const SourceOptions& options, bool may_open_split);
+  SourceNames(const elf::Image& debug, const elf::Image* alternate, const SourceOptions& options,
+              dwarf::SourcePlaces::OpenSplit open_split);
 
   /// Returns what is executed at an address of the file. Valid until the next call; its texts until this is gone.
   const SourceChain& at(std::uint64_t address);

@@ -24,13 +24,13 @@ void print(const std::vector<SourceFrame>& frames) {
 }
 
 int run(int argc, char** argv) {
-  bool may_open_split = false;
+  SourcePlaces::OpenSplit open_split;
   std::optional<elf::Image> file, alternate;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     constexpr std::string_view alternate_option = "--alternate=";
     if (argument == "--split") {
-      may_open_split = true;
+      open_split = [](const std::string& path) { return std::optional(elf::Image::open(path)); };
     } else if (argument.starts_with(alternate_option)) {
       alternate = elf::Image::open(argument.substr(alternate_option.size()));
     } else {
@@ -38,7 +38,7 @@ int run(int argc, char** argv) {
     }
   }
   if (!file) return 1;
-  SourcePlaces places(*file, alternate ? &*alternate : nullptr, may_open_split);
+  SourcePlaces places(*file, alternate ? &*alternate : nullptr, open_split);
   for (std::string line; std::getline(std::cin, line);) print(places.at(std::stoull(line, nullptr, 16)));
   return 0;
 }

@@ -22,6 +22,10 @@ namespace sframe_gen::dwarf {
 
 namespace {
 
+std::optional<elf::Image> open_split(const std::string& path) {
+  return elf::Image::open(path);
+}
+
 /// `place` is in three functions: lines 3, 8 and 12.
 constexpr const char* program = R"(static volatile int sink;
 inline __attribute__((always_inline)) void innermost(int x) {
@@ -95,7 +99,7 @@ TEST_P(EachProducer, NamesTheInlinedCallsThatLlvmSymbolizerNames) {
   const auto file = make(GetParam());
   const elf::Image image = elf::Image::open(file);
   ASSERT_TRUE(SourcePlaces::has_any(image));
-  SourcePlaces places(image, nullptr, true);
+  SourcePlaces places(image, nullptr, open_split);
   const std::uint64_t place = address_of(file, "place");
   EXPECT_EQ(texts_of(places.at(place)), frames_of_place());
   EXPECT_TRUE(places.at(0).empty());
@@ -170,7 +174,7 @@ TEST_F(Compiled, LambdaIsNamedByTheFunctionAroundIt) {
     run("cd " + folder_.path().string() + " && g++ -O2 " + options + " lambdas.cpp -o lambdas");
     const auto file = folder_ / "lambdas";
     const elf::Image image = elf::Image::open(file);
-    SourcePlaces places(image, nullptr, true);
+    SourcePlaces places(image, nullptr, open_split);
     const auto name_at = [&](const char* symbol) {
       const SourceFrame frame = places.at(address_of(file, symbol)).front();
       return std::string(frame.around) + (frame.around.empty() ? "" : "::") + std::string(frame.function);
@@ -190,8 +194,8 @@ TEST_F(Compiled, WithDwzsAlternateFile) {
   EXPECT_EQ(link.path, "common");
   EXPECT_EQ(link.build_id, elf::hex_digits(elf::build_id(common)));
   const std::uint64_t place = address_of(file, "place");
-  EXPECT_EQ(texts_of(SourcePlaces(image, &common, true).at(place)), frames_of_place());
-  const auto alone = texts_of(SourcePlaces(image, nullptr, true).at(place));
+  EXPECT_EQ(texts_of(SourcePlaces(image, &common, open_split).at(place)), frames_of_place());
+  const auto alone = texts_of(SourcePlaces(image, nullptr, open_split).at(place));
   EXPECT_EQ(alone.size(), 3U) << "what the other file has is unknown";
   EXPECT_TRUE(SourcePlaces::alternate_of(common).path.empty());
 }
@@ -199,7 +203,7 @@ TEST_F(Compiled, WithDwzsAlternateFile) {
 TEST_F(Compiled, OpensNoSplitUnitIfItMayNot) {
   const auto file = make("g++ -O2 -g -gsplit-dwarf");
   const elf::Image image = elf::Image::open(file);
-  const auto frames = texts_of(SourcePlaces(image, nullptr, false).at(address_of(file, "place")));
+  const auto frames = texts_of(SourcePlaces(image, nullptr, nullptr).at(address_of(file, "place")));
   EXPECT_EQ(frames, std::vector<std::string>{" " + (folder_ / "source.cpp").string() + ":3"});
 }
 
@@ -207,14 +211,14 @@ TEST_F(Compiled, HasALineOfAssembly) {
   std::ofstream(folder_ / "code.s") << ".globl place\nnop\nplace: nop\nret\n";
   run("cd " + folder_.path().string() + " && g++ -g -shared code.s -o code.so");
   const elf::Image image = elf::Image::open(folder_ / "code.so");
-  const auto frames = texts_of(SourcePlaces(image, nullptr, true).at(address_of(folder_ / "code.so", "place")));
+  const auto frames = texts_of(SourcePlaces(image, nullptr, open_split).at(address_of(folder_ / "code.so", "place")));
   EXPECT_EQ(frames, std::vector<std::string>{" " + (folder_ / "code.s").string() + ":3"});
 }
 
 TEST_F(Compiled, HasNothingWithoutDebuggingInformation) {
   const elf::Image image = elf::Image::open(make("g++ -O2 -g0 -c", "program.o"));
   EXPECT_FALSE(SourcePlaces::has_any(image));
-  EXPECT_TRUE(SourcePlaces(image, nullptr, true).at(0x1000).empty());
+  EXPECT_TRUE(SourcePlaces(image, nullptr, open_split).at(0x1000).empty());
 }
 
 /// 20,000 functions that share a list of 20,000 ranges: 400 million ranges.
@@ -244,7 +248,7 @@ end:
 )";
   run("cd " + folder_.path().string() + " && g++ -shared -nostdlib shared.s -o shared.so");
   const elf::Image image = elf::Image::open(folder_ / "shared.so");
-  SourcePlaces places(image, nullptr, true);
+  SourcePlaces places(image, nullptr, open_split);
   const std::clock_t begin = std::clock();
   EXPECT_TRUE(places.at(address_of(folder_ / "shared.so", "place")).empty());
   EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC);
@@ -264,7 +268,7 @@ TEST_F(Compiled, EndsWithADamagedSplitUnit) {
       std::string damaged = sound;
       for (int left = 3; left != 0; --left) damaged[numbers() % damaged.size()] = static_cast<char>(numbers());
       std::ofstream(split, std::ios::binary) << damaged;
-      EXPECT_LE(SourcePlaces(image, nullptr, true).at(place).size(), 257U);
+      EXPECT_LE(SourcePlaces(image, nullptr, open_split).at(place).size(), 257U);
     }
   }
 }
@@ -288,7 +292,7 @@ TEST_F(Compiled, EndsWithDamagedInformation) {
       for (unsigned left = 1 + numbers() % 4; left != 0; --left)
         bytes[offsets[numbers() % offsets.size()]] = static_cast<std::byte>(numbers() % 2 != 0 ? numbers() : 0xff);
       const elf::Image damaged = elf::Image::of_bytes(bytes, "damaged");
-      SourcePlaces places(damaged, nullptr, true);
+      SourcePlaces places(damaged, nullptr, open_split);
       for (std::uint64_t address = place - 16; address < place + 16; ++address)
         ASSERT_LE(places.at(address).size(), 257U);
     }
