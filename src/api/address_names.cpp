@@ -39,7 +39,7 @@ std::optional<RowSource> AddressNames::source_at(std::uint64_t address, std::uin
   if (!sources_) {
     try {
       const cfi::FrameSource source(image_, image_, encode::go_functions_of(image_));
-      sources_.emplace(source, encode::without_code_of_functions(stubs::find_stubs(image_), source));
+      sources_.emplace(source, encode::without_code_of_functions(rows::stubs::find_stubs(image_), source));
     } catch (const Failure&) {
       sources_.emplace();  // the section may be read all the same
     }

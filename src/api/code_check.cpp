@@ -10,11 +10,11 @@ namespace sframe_gen {
 CodeCheck check_code(const std::filesystem::path& file, const WorkObserver& observer, bool bounded_tables_only) {
   const elf::Image image = elf::Image::open(file);
   if (!image.is_object()) elf::check_no_overlap(image);
-  return code::check_cfi(image, observer.progress, {.bounded_tables_only = bounded_tables_only});
+  return rows::proof::check_cfi(image, observer.progress, {.bounded_tables_only = bounded_tables_only});
 }
 
 std::string why_no_code_check() {
-  return code::Decoder::why_missing();
+  return rows::proof::Decoder::why_missing();
 }
 
 }  // namespace sframe_gen

@@ -52,11 +52,11 @@ TranslateOutcome translate(std::span<const std::byte> elf, const std::string& na
 }
 
 std::string_view name_of(SectionPlan plan) {
-  return elf::text_of(plan).name;
+  return rewrite::text_of(plan).name;
 }
 
 std::string_view name_of(TablePlan plan) {
-  return elf::text_of(plan).name;
+  return rewrite::text_of(plan).name;
 }
 
 std::string name_of(const TriedPlan& plan) {
@@ -69,12 +69,12 @@ std::string name_of(const TriedPlan& plan) {
 }
 
 std::string outcome_of(const TriedPlan& plan) {
-  if (!plan.possible) return elf::text_of_failure(plan.lacks_room_for_headers, plan.obstacle);
-  std::string text(elf::text_of(plan.section_plan).outcome);
+  if (!plan.possible) return rewrite::text_of_failure(plan.lacks_room_for_headers, plan.obstacle);
+  std::string text(rewrite::text_of(plan.section_plan).outcome);
   if (plan.section_plan == SectionPlan::Reserved) return text;
   const auto add = [&](const std::string& part) { text += ", " + part; };
   for (const std::string& section : plan.moved) add(section + " moves");
-  if (const auto headers = elf::text_of(plan.table_plan).outcome; !headers.empty()) add(std::string(headers));
+  if (const auto headers = rewrite::text_of(plan.table_plan).outcome; !headers.empty()) add(std::string(headers));
   if (plan.moved_to_new_segment) add("the new segment holds these too");
   if (plan.build_id_left_first_page) add("the build-id leaves the first page");
   add("inserts " + std::to_string(plan.inserted) + " bytes" + (plan.mostly_unused ? ", most of them unused" : ""));

@@ -15,7 +15,7 @@ namespace sframe_gen::api {
 namespace {
 
 void inspect_image(const std::string& name, const elf::Image& image, const std::function<void(Inspected&)>& visit) {
-  Inspected inspected{name, object::read_with_remarks(image), AddressNames(image)};
+  Inspected inspected{name, elf::object::read_with_remarks(image), AddressNames(image)};
   visit(inspected);
 }
 

@@ -7,7 +7,7 @@
 namespace sframe_gen {
 
 std::vector<FileSection> read_sections(const std::filesystem::path& file) {
-  return object::read_with_remarks(elf::Image::open(file));
+  return elf::object::read_with_remarks(elf::Image::open(file));
 }
 
 void read_archive_sections(const std::filesystem::path& archive,
@@ -15,7 +15,7 @@ void read_archive_sections(const std::filesystem::path& archive,
                            const std::function<void(const Failure&)>& failed) {
   convert::for_each_converted(
       archive,
-      [&](const std::string& name, const elf::Image& member) { visit(name, object::read_with_remarks(member)); },
+      [&](const std::string& name, const elf::Image& member) { visit(name, elf::object::read_with_remarks(member)); },
       [&](const std::string&, const Failure& failure) { failed(failure); });
 }
 

@@ -29,12 +29,12 @@ bool has_name_of(FrameSection kind, const std::string& name) {
 
 std::vector<LoadedSection> load_object_sections(const elf::Image& object) {
   std::vector<LoadedSection> loaded;
-  object::RelocationTables tables(object);
+  elf::object::RelocationTables tables(object);
   std::uint64_t stored = 0, size = 0;
   for (const FrameSection kind : {FrameSection::EhFrame, FrameSection::DebugFrame}) {
     for (const elf::Section& section : object.sections()) {
       if (!has_name_of(kind, section.name) || !has_bytes(&section)) continue;
-      object::RelocatedSection relocated = object::relocate(tables, section);
+      elf::object::RelocatedSection relocated = elf::object::relocate(tables, section);
       stored += object.bytes_of(section).size();
       size += relocated.bytes.size();
       // As for one section: an object may have any number of small ones.
@@ -62,7 +62,7 @@ void skip_personality(ByteReader& data) {
   read_pointer_value(data, encoding, "personality");
 }
 
-using object::FieldRelocation;
+using elf::object::FieldRelocation;
 
 /// Which relocations keep FDEs from being read. Those of function starts are meant, and those of personality routines
 /// and LSDAs, in augmentation data, do not matter to rows. Any other one of a known type puts in a number that follows

@@ -31,8 +31,8 @@ struct LoadedSection {
   std::vector<std::byte> storage;    ///< holds the bytes of a compressed or relocated section
   std::span<const std::byte> bytes;  ///< into the image or `storage`
   /// An object's relocations against code.
-  std::vector<object::CodeReference> code_references;
-  std::vector<object::FieldRelocation> relocated_fields;  ///< all of an object's relocations
+  std::vector<elf::object::CodeReference> code_references;
+  std::vector<elf::object::FieldRelocation> relocated_fields;  ///< all of an object's relocations
 };
 
 /// .eh_frame (if it has bytes in this file), then .debug_frame or .zdebug_frame (decompressed where needed). Of an
@@ -151,7 +151,7 @@ AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteRe
 /// Takes out of an object's table, as unreadable, the FDEs with a relocation in their addresses or instructions, or in
 /// those of their CIE, that is not the one of the function's start. Those of personality routines and LSDAs, in
 /// augmentation data, do not matter to rows. `fields` is ascending.
-void leave_out_relocated_fields(FrameTable& table, std::span<const object::FieldRelocation> fields);
+void leave_out_relocated_fields(FrameTable& table, std::span<const elf::object::FieldRelocation> fields);
 
 /// Walks the records of .eh_frame or .debug_frame and gives their CIEs and FDEs. Whatever a reader relies on is checked
 /// on the way: each length fits, each FDE names a CIE of this section and is in its first 4 GiB, CIE versions and

@@ -198,7 +198,8 @@ std::size_t FrameSource::load(const elf::Image& source) {
     if (section.kind == FrameSection::EhFrame) eh_frame_fdes = fdes_.size();
   }
   const std::span references = std::span(references_).subspan(known_tables);
-  if (&source != &image_ && image_.is_object() && !references.empty()) object::name_by_symbols_of(image_, references);
+  if (&source != &image_ && image_.is_object() && !references.empty())
+    elf::object::name_by_symbols_of(image_, references);
   return eh_frame_fdes;
 }
 
@@ -246,9 +247,9 @@ std::size_t FrameSource::bytes_of_instructions(const FdePiece& ref) const {
   return fde.size_of_instructions + tables_[ref.table].cies[fde.cie_index].initial_instructions.size();
 }
 
-const object::CodeReference* FrameSource::reference_of(std::uint32_t table, std::uint32_t fde) const {
+const elf::object::CodeReference* FrameSource::reference_of(std::uint32_t table, std::uint32_t fde) const {
   const std::uint64_t field = tables_[table].start_field_of(tables_[table].fdes[fde]);
-  const auto found = std::ranges::lower_bound(references_[table], field, {}, &object::CodeReference::field_offset);
+  const auto found = std::ranges::lower_bound(references_[table], field, {}, &elf::object::CodeReference::field_offset);
   return found != references_[table].end() && found->field_offset == field ? &*found : nullptr;
 }
 
@@ -256,7 +257,7 @@ const object::CodeReference* FrameSource::reference_of(std::uint32_t table, std:
 /// chance.
 bool FrameSource::is_relocated(std::uint32_t table, std::uint32_t fde) const {
   if (!image_.is_object()) return true;
-  const object::CodeReference* const reference = reference_of(table, fde);
+  const elf::object::CodeReference* const reference = reference_of(table, fde);
   return reference != nullptr && reference->address == tables_[table].fdes[fde].function_start;
 }
 
@@ -266,7 +267,7 @@ FrameSource::FdeRelocation FrameSource::reference_to(std::uint64_t address) cons
   // The first of several FDEs with the same start counts, as it does for order.
   const std::uint64_t start = std::prev(after)->start;
   const FdePiece& ref = *std::ranges::lower_bound(fdes_, start, {}, &FdePiece::start);
-  const object::CodeReference* const reference = reference_of(ref.table, ref.fde);
+  const elf::object::CodeReference* const reference = reference_of(ref.table, ref.fde);
   assert(reference != nullptr);
   FdeRelocation result{*reference, ref.table};
   result.reference.addend += static_cast<std::int64_t>(address - reference->address);

@@ -61,8 +61,8 @@ class FrameSource {
   /// How an object's relocation names a function that an FDE describes, and where that FDE is: its place orders
   /// functions as the sections do.
   struct FdeRelocation {
-    object::CodeReference reference;  ///< of the last FDE that starts here or before; the rest goes to the addend
-    std::uint32_t table = 0;          ///< which section
+    elf::object::CodeReference reference;  ///< of the last FDE that starts here or before; the rest goes to the addend
+    std::uint32_t table = 0;               ///< which section
     friend bool operator<(const FdeRelocation& a, const FdeRelocation& b) {
       return std::tie(a.table, a.reference.field_offset, a.reference.address) <
              std::tie(b.table, b.reference.field_offset, b.reference.address);
@@ -103,7 +103,7 @@ class FrameSource {
   std::size_t load(const elf::Image& source);
   void keep_fdes_of_code();
   std::size_t bytes_of_instructions(const FdePiece& ref) const;
-  const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t fde) const;
+  const elf::object::CodeReference* reference_of(std::uint32_t table, std::uint32_t fde) const;
   bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
   static void sort_by_start(std::span<FdePiece> fdes);
   std::uint64_t drop_shadowed(std::size_t first_fdes);
@@ -116,8 +116,9 @@ class FrameSource {
   std::optional<elf::SectionsByAddress> sections_;  ///< of an object
   std::vector<std::vector<std::byte>> decompressed_;
   std::vector<FrameTable> tables_;
-  std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's
-  std::vector<FdePiece> fdes_;                                  ///< those of others name `other_table`
+  std::vector<std::vector<elf::object::CodeReference>>
+      references_;              ///< of each table; empty where it is not an object's
+  std::vector<FdePiece> fdes_;  ///< those of others name `other_table`
   std::shared_ptr<const OtherFunctions> others_;
   std::uint64_t replaced_by_others_ = 0;
   DroppedFdes dropped_;

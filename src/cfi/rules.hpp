@@ -118,7 +118,7 @@ enum class UnknownReason : std::uint8_t {
   ForeignReturnColumn,     ///< the CIE returns by another column than the ABI's
   ConflictingFdes,         ///< several FDEs describe the PCs and disagree
   UnknownStub,             ///< in a section of stubs, but none whose instructions are known
-  GoSwitchesStacks,        ///< as go::Gap has them, with the three below
+  GoSwitchesStacks,        ///< as rows::go::Gap has them, with the three below
   GoNotCalled,
   GoRegisters,
   GoInstructions,

@@ -100,18 +100,18 @@ bool convert(const Object& object, const Options& options) try {
 
 }  // namespace
 
-int launch(const Options& options, void (*prepare_to_write)()) try {
+int launch_command(const Options& options, void (*prepare_to_write)()) try {
   std::vector<Object> objects;
-  for (auto& path : launch::objects_made_by(options.command)) objects.emplace_back(std::move(path));
-  if (objects.empty()) launch::become(options.command);
-  int status = launch::run(options.command);
+  for (auto& path : cli::launch::objects_made_by(options.command)) objects.emplace_back(std::move(path));
+  if (objects.empty()) cli::launch::become(options.command);
+  int status = cli::launch::run(options.command);
   if (status != 0) return status;
   prepare_to_write();
   for (const Object& object : objects) {
     if (object.was_made() && !convert(object, options)) status = 1;
   }
   return status;
-} catch (const launch::CannotStart& failure) {
+} catch (const cli::launch::CannotStart& failure) {
   message("error", failure.what());
   return failure.exit_status();
 }

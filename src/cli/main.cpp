@@ -94,7 +94,7 @@ int run_program(int argument_count, char** arguments) {
     return 0;
   }
   if (options.fsync) sframe_gen::files::write_through();
-  if (options.action == Action::Launch) return launch(options, prepare_to_write);
+  if (options.action == Action::Launch) return launch_command(options, prepare_to_write);
   prepare_to_write();
   keep_freed_memory();
   if (std::uintmax_t size = 0; makes_large_tables(options, size) && has_huge_pages()) prepare_heap(size);

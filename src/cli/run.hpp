@@ -28,6 +28,6 @@ int run(const Options& options);
 ///
 /// The command gets the signals as this process has them: what writing needs of them, `prepare_to_write` does
 /// afterwards.
-int launch(const Options& options, void (*prepare_to_write)());
+int launch_command(const Options& options, void (*prepare_to_write)());
 
 }  // namespace sframe_gen::cli

@@ -24,8 +24,8 @@ class ObjectNames {
 
   /// The section of a local symbol has the symbol's place in every assembly of the same source; a global one may
   /// end up as another file's, and FDEs that name it follow it.
-  std::string expression(const object::NewRelocation& relocation) {
-    const object::Symbol symbol = symbols_.at(relocation.symbol);
+  std::string expression(const elf::object::NewRelocation& relocation) {
+    const elf::object::Symbol symbol = symbols_.at(relocation.symbol);
     const bool global = symbol.type != STT_SECTION && symbol.binding != STB_LOCAL;
     if (global || !symbol.section)
       return sframe::assembly_name(checked(symbols_.name_of(symbol, budget_.left() + 1))) +
@@ -34,7 +34,7 @@ class ObjectNames {
     return section_name(*symbol.section) + signed_number(offset) + " - .";
   }
 
-  std::uint64_t address(const object::NewRelocation& relocation) const {
+  std::uint64_t address(const elf::object::NewRelocation& relocation) const {
     return symbols_.address_of(symbols_.at(relocation.symbol)).value_or(0) +
            static_cast<std::uint64_t>(relocation.addend);
   }
@@ -61,7 +61,7 @@ class ObjectNames {
   }
 
   const elf::Image& object_;
-  object::SymbolTable symbols_;
+  elf::object::SymbolTable symbols_;
   NameBudget budget_;
   SeededMap<std::string_view, std::size_t> count_of_name_;  ///< sections
 };
@@ -88,21 +88,21 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image
 }
 
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
-                                                         const object::NewObjectSection& section) {
+                                                         const elf::object::NewObjectSection& section) {
   ObjectNames object_names(object, section.symbol_table);
   elf::SymbolNames names(object);
   std::vector<sframe::AssemblyFunction> functions;
   functions.reserve(section.relocations.size());
-  for (const object::NewRelocation& relocation : section.relocations)
+  for (const elf::object::NewRelocation& relocation : section.relocations)
     functions.push_back({object_names.expression(relocation), names.name_at(object_names.address(relocation))});
   return functions;
 }
 
-std::string symbol_of_source(const elf::Image& object, const object::NewObjectSection& section) {
-  const object::SymbolTable symbols(object, section.symbol_table);
+std::string symbol_of_source(const elf::Image& object, const elf::object::NewObjectSection& section) {
+  const elf::object::SymbolTable symbols(object, section.symbol_table);
   NameBudget budget(object.file_bytes().size());
   for (std::size_t i = 0; i < symbols.size(); ++i) {
-    const object::Symbol symbol = symbols.at(i);
+    const elf::object::Symbol symbol = symbols.at(i);
     if (!symbol.section || (symbol.type != STT_FUNC && symbol.type != STT_NOTYPE)) continue;
     std::string name(symbols.name_of(symbol, budget.left() + 1));
     if (!budget.take(name.size())) break;

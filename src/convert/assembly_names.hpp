@@ -22,10 +22,10 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image
 /// can use as well. Functions that FDEs name by a global symbol keep that symbol. Throws Refused for a section whose
 /// name is not unique or cannot be written in assembly.
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
-                                                         const object::NewObjectSection& section);
+                                                         const elf::object::NewObjectSection& section);
 
 /// A symbol that the object defines, by which an assembly file can find out whether it follows the object's own
 /// source. Empty: there is none with a plain name.
-std::string symbol_of_source(const elf::Image& object, const object::NewObjectSection& section);
+std::string symbol_of_source(const elf::Image& object, const elf::object::NewObjectSection& section);
 
 }  // namespace sframe_gen::convert

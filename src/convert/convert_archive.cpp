@@ -36,7 +36,7 @@ std::optional<elf::Image> elf_image(std::span<const std::byte> bytes, const std:
 
 namespace {
 
-std::filesystem::path path_of(const archive::Archive& archive, const archive::Member& member) {
+std::filesystem::path path_of(const files::archive::Archive& archive, const files::archive::Member& member) {
   return std::filesystem::path(archive.file()).parent_path() / member.name;
 }
 
@@ -92,7 +92,7 @@ class ArchiveConversion {
 
  private:
   void convert_member(std::size_t place) {
-    const archive::Member& member = archive_.members()[place];
+    const files::archive::Member& member = archive_.members()[place];
     const std::string name = archive_.name_of(member);
     try {
       const MemberBytes opened = open_member(archive_, member);
@@ -128,25 +128,25 @@ class ArchiveConversion {
   }
 
   void write_regular() {
-    const archive::NewContents contents(contents_.begin(), contents_.end());
-    const archive::Rebuilt rebuilt = archive::rebuild(archive_, contents);
+    const files::archive::NewContents contents(contents_.begin(), contents_.end());
+    const files::archive::Rebuilt rebuilt = files::archive::rebuild(archive_, contents);
     outcome_.growth = static_cast<std::int64_t>(rebuilt.size() - input_.bytes().size());
     write(rebuilt);
   }
 
   void write_thin() {
-    archive::NewSizes sizes;
+    files::archive::NewSizes sizes;
     for (const auto& [place, bytes] : contents_) {
       sizes[place] = bytes.size();
       if (!options_.dry_run) replace_thin_member(archive_, archive_.members()[place], read_as_.at(place), bytes);
     }
     for (const auto& [place, first] : same_as_)
       if (const auto size = sizes.find(first); size != sizes.end()) sizes[place] = size->second;
-    write(archive::resize(archive_, sizes));
+    write(files::archive::resize(archive_, sizes));
   }
 
   /// An archive in which nothing changes is not written again.
-  void write(const archive::Rebuilt& rebuilt) {
+  void write(const files::archive::Rebuilt& rebuilt) {
     if (options_.dry_run || (rebuilt.is_unchanged() && in_place_)) return;
     files::replace_file(output_, rebuilt.pieces(), input_);
   }
@@ -156,7 +156,7 @@ class ArchiveConversion {
   std::filesystem::path output_;
   bool in_place_;
   MappedFile input_;
-  archive::Archive archive_;
+  files::archive::Archive archive_;
   ArchiveOutcome outcome_;
   std::map<std::size_t, std::vector<std::byte>> contents_;   ///< of converted members
   std::map<std::size_t, FileIdentity> read_as_;              ///< of a thin archive's members
@@ -166,7 +166,7 @@ class ArchiveConversion {
 
 }  // namespace
 
-MemberBytes open_member(const archive::Archive& archive, const archive::Member& member) {
+MemberBytes open_member(const files::archive::Archive& archive, const files::archive::Member& member) {
   if (!archive.is_thin()) return {{}, archive.data_of(member)};
   MemberBytes opened{open_thin_member(archive, member), {}};
   opened.bytes = opened.file->bytes();
@@ -178,9 +178,9 @@ void for_each_converted(const std::filesystem::path& file,
                         const std::function<void(const std::string&, const Failure&)>& failed,
                         const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   const MappedFile mapped(file);
-  const archive::Archive archive(mapped.bytes(), file.string());
+  const files::archive::Archive archive(mapped.bytes(), file.string());
   std::size_t count = 0, done = 0;
-  for (const archive::Member& member : archive.members()) {
+  for (const files::archive::Member& member : archive.members()) {
     if (progress) progress(done++, archive.members().size());
     if (member.is_nested) continue;
     const std::string name = archive.name_of(member);
@@ -197,7 +197,7 @@ void for_each_converted(const std::filesystem::path& file,
   if (count == 0) throw Refused(file.string(), "no member with a .sframe or .ctf_frame section");
 }
 
-MappedFile open_thin_member(const archive::Archive& archive, const archive::Member& member) {
+MappedFile open_thin_member(const files::archive::Archive& archive, const files::archive::Member& member) {
   if (member.is_nested) throw Refused(archive.name_of(member), "a member of that archive: convert it there");
   try {
     return MappedFile(path_of(archive, member));
@@ -206,8 +206,8 @@ MappedFile open_thin_member(const archive::Archive& archive, const archive::Memb
   }
 }
 
-void replace_thin_member(const archive::Archive& archive, const archive::Member& member, const FileIdentity& read_as,
-                         std::span<const std::byte> bytes) {
+void replace_thin_member(const files::archive::Archive& archive, const files::archive::Member& member,
+                         const FileIdentity& read_as, std::span<const std::byte> bytes) {
   const MappedFile file(path_of(archive, member));
   if (equal_bytes(file.bytes(), bytes)) return;
   if (file.identity() != read_as) throw Refused(file.name(), "changed while it was read");

@@ -24,7 +24,7 @@ struct MemberBytes {
 
 /// Throws Refused for a member of an archive inside a thin archive. Where there is no such file, the Failure names
 /// both.
-MemberBytes open_member(const archive::Archive& archive, const archive::Member& member);
+MemberBytes open_member(const files::archive::Archive& archive, const files::archive::Member& member);
 
 /// Nothing for text, bitcode, other machines.
 std::optional<elf::Image> elf_image(std::span<const std::byte> bytes, const std::string& name);
@@ -46,12 +46,12 @@ void for_each_converted(const std::filesystem::path& archive,
 namespace sframe_gen::convert {
 
 /// Throws Refused for a member of an archive inside the archive. Where there is no such file, the Failure names both.
-MappedFile open_thin_member(const archive::Archive& archive, const archive::Member& member);
+MappedFile open_thin_member(const files::archive::Archive& archive, const files::archive::Member& member);
 
 /// Replaces the member's file, which was read as `read_as`. Several members may be one file, for which there is nothing
 /// to do from the second on. Throws Refused if another process changed it meanwhile.
-void replace_thin_member(const archive::Archive& archive, const archive::Member& member, const FileIdentity& read_as,
-                         std::span<const std::byte> bytes);
+void replace_thin_member(const files::archive::Archive& archive, const files::archive::Member& member,
+                         const FileIdentity& read_as, std::span<const std::byte> bytes);
 
 /// Converts those members of an archive that can be converted, and leaves the others alone: text, bitcode, objects
 /// without call frame information. A regular archive is replaced atomically. For a thin archive, the files that it

@@ -55,7 +55,7 @@ KernelOutcome convert_kernel(const elf::Image& kernel, const std::filesystem::pa
   // What can fail comes before the file is replaced.
   KernelOutcome filled{std::move(encoded.coverage), reserved->header.sh_addr, size, reserved->header.sh_size};
   encode::name_holes(filled.coverage, kernel);
-  if (!options.dry_run) elf::fill_section(kernel, *reserved, bytes, output);
+  if (!options.dry_run) rewrite::fill_section(kernel, *reserved, bytes, output);
   return filled;
 }
 

@@ -54,20 +54,20 @@ namespace sframe_gen::convert {
 namespace {
 
 /// Returns the moves of program headers that the caller allows.
-elf::HeaderMoves header_moves(const ConvertOptions& options) {
-  return options.move_headers ? elf::HeaderMoves::IfNeeded : elf::HeaderMoves::Never;
+rewrite::HeaderMoves header_moves(const ConvertOptions& options) {
+  return options.move_headers ? rewrite::HeaderMoves::IfNeeded : rewrite::HeaderMoves::Never;
 }
 
 /// elf::plan_layout, of which the observer hears.
-elf::Layout plan_layout(const elf::Image& image, std::uint64_t section_size, const elf::NewSection& added,
-                        elf::HeaderMoves moves, const WorkObserver& observer) {
-  if (!observer.plan) return elf::plan_layout(image, section_size, added, moves);
+rewrite::Layout plan_layout(const elf::Image& image, std::uint64_t section_size, const elf::NewSection& added,
+                            rewrite::HeaderMoves moves, const WorkObserver& observer) {
+  if (!observer.plan) return rewrite::plan_layout(image, section_size, added, moves);
   std::vector<TriedPlan> tried;
   const auto tell = [&] {
     for (const TriedPlan& plan : tried) observer.plan(plan);
   };
   try {
-    elf::Layout layout = elf::plan_layout(image, section_size, added, moves, &tried);
+    rewrite::Layout layout = rewrite::plan_layout(image, section_size, added, moves, &tried);
     tell();
     return layout;
   } catch (const Refused&) {
@@ -95,7 +95,7 @@ void warn_of_executable_segments(const elf::Image& image, const WorkObserver& ob
                   " goes on after its bytes in the file (.bss); Linux does not use .sframe for such code");
 }
 
-void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const WorkObserver& observer) {
+void warn_of_moved_headers(const elf::Image& image, const rewrite::Layout& layout, const WorkObserver& observer) {
   if (layout.header.e_phoff == image.header().e_phoff || !observer.warn) return;
   observer.warn(image.name() +
                 ": its program headers move to the end of the file; strip, objcopy and their like break such a file");
@@ -109,7 +109,7 @@ void warn_of_earlier_conversion(const elf::Image& opened, const elf::NewSection&
                 " is replaced" + (added.keeps_undo_record ? ", and --remove will bring that back" : ""));
 }
 
-LinkedOutcome outcome_of(Coverage coverage, const elf::Layout& layout) {
+LinkedOutcome outcome_of(Coverage coverage, const rewrite::Layout& layout) {
   LinkedOutcome linked;
   linked.coverage = std::move(coverage);
   linked.section_address = layout.section_address;
@@ -129,11 +129,11 @@ LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::pa
   added.keeps_undo_record = options.keep_undo_record;
   // A converted file is undone first, so that a second run, or one of another version, adds nothing to the
   // first, and both can be undone alike.
-  const auto original = elf::find_original(opened, added, output.parent_path());
+  const auto original = rewrite::find_original(opened, added, output.parent_path());
   const elf::Image& image = original ? *original : opened;
   elf::check_preconditions(image);
   const LinkedRows rows(image, opened, options);
-  std::optional<elf::Rewrite> rewrite;
+  std::optional<rewrite::Rewrite> rewrite;
   if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_undo_record);
   encode::EncodedFunctions encoded = rows.encode();
   drop_pages(image.file());  // call frame information
@@ -141,8 +141,8 @@ LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::pa
   warn_of_executable_segments(image, observer);
   // What may be was decided when the file was converted first.
   const bool have_moved = original && opened.header().e_phoff != original->header().e_phoff;
-  const elf::HeaderMoves moves = have_moved ? elf::HeaderMoves::IfNeeded : header_moves(options);
-  const elf::Layout layout = plan_layout(image, encoded.encoder.encoded_size(), added, moves, observer);
+  const rewrite::HeaderMoves moves = have_moved ? rewrite::HeaderMoves::IfNeeded : header_moves(options);
+  const rewrite::Layout layout = plan_layout(image, encoded.encoder.encoded_size(), added, moves, observer);
   drop_pages(image.file());  // relocations
   warn_of_moved_headers(image, layout, observer);
   if (rewrite) rewrite->place(layout);
@@ -153,7 +153,7 @@ LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::pa
   LinkedOutcome linked = outcome_of(std::move(encoded.coverage), layout);
   encode::name_holes(linked.coverage, image);
   const std::uint64_t size =
-      rewrite ? rewrite->finish(std::move(bytes)) : elf::rewritten_size(image, layout, std::move(bytes));
+      rewrite ? rewrite->finish(std::move(bytes)) : rewrite::rewritten_size(image, layout, std::move(bytes));
   linked.growth = static_cast<std::int64_t>(size - opened.file_bytes().size());
   return linked;
 }

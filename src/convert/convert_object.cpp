@@ -37,16 +37,16 @@ struct FdeRelocations {
 class SectionReferences {
  public:
   SectionReferences(const elf::Image& object, const sframe::Section& section)
-      : code_(object::relocate(object, *object.find_section(elf::sframe_section.name)).code) {
-    std::ranges::sort(code_, {}, &object::CodeReference::address);
+      : code_(elf::object::relocate(object, *object.find_section(elf::sframe_section.name)).code) {
+    std::ranges::sort(code_, {}, &elf::object::CodeReference::address);
     for (const sframe::Fde& fde : section.fdes)
-      if (!std::ranges::binary_search(code_, fde.start, {}, &object::CodeReference::address))
+      if (!std::ranges::binary_search(code_, fde.start, {}, &elf::object::CodeReference::address))
         throw Refused(object.name(), "FDE at " + hex(fde.start) + " without a relocation that leads to code");
   }
 
   /// An FDE may have become several, of which the first starts where it did.
   cfi::FrameSource::FdeRelocation reference_to(std::uint64_t address) const {
-    const auto after = std::ranges::upper_bound(code_, address, {}, &object::CodeReference::address);
+    const auto after = std::ranges::upper_bound(code_, address, {}, &elf::object::CodeReference::address);
     assert(after != code_.begin());
     cfi::FrameSource::FdeRelocation result{*std::prev(after)};
     result.reference.addend += static_cast<std::int64_t>(address - result.reference.address);
@@ -55,7 +55,7 @@ class SectionReferences {
   }
 
  private:
-  std::vector<object::CodeReference> code_;
+  std::vector<elf::object::CodeReference> code_;
 };
 
 template <typename Source>
@@ -75,10 +75,10 @@ std::uint32_t symbol_table_of(const FdeRelocations& references, const elf::Image
   return first;
 }
 
-object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const FdeRelocations& references,
-                                      const emit::Dialect& dialect, const elf::Image& object) {
+elf::object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const FdeRelocations& references,
+                                           const emit::Dialect& dialect, const elf::Image& object) {
   const elf::Machine& machine = elf::machine_of(object);
-  object::NewObjectSection section;
+  elf::object::NewObjectSection section;
   section.name = elf::sframe_section.name;
   // The number came with the flag; older linkers know the section by its name, and gave it no type of its own.
   section.type = dialect.pc_relative_starts ? elf::sframe_section.type : std::uint32_t{SHT_PROGBITS};
@@ -86,9 +86,9 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
   section.bytes = encoder.encode_for_object(references.order);
   if (machine.pads_object_sections) section.bytes.resize(elf::align_up(section.bytes.size(), section.alignment));
   section.symbol_table = symbol_table_of(references, object);
-  section.relocation_type = object::pc_relative_relocation(machine.number, dialect.version->start_size);
+  section.relocation_type = elf::object::pc_relative_relocation(machine.number, dialect.version->start_size);
   for (std::size_t i = 0; i < references.order.size(); ++i) {
-    const object::CodeReference& reference = references.fdes[references.order[i]].reference;
+    const elf::object::CodeReference& reference = references.fdes[references.order[i]].reference;
     section.relocations.push_back({encoder.start_field(i), reference.symbol, reference.addend});
   }
   return section;
@@ -121,7 +121,7 @@ struct NewObject {
 };
 
 NewObject make_object(const elf::Image& object, const ConvertOptions& options) {
-  object::check_preconditions(object, options.drop_signature);
+  elf::object::check_preconditions(object, options.drop_signature);
   ObjectSection encoded = make_object_section(object, options);
   const std::uint64_t old_size = object.file_bytes().size();
   if (encoded.has_only_empty_functions) {
@@ -129,7 +129,7 @@ NewObject make_object(const elf::Image& object, const ConvertOptions& options) {
     same.form.put_input(0, 0, old_size);
     return same;
   }
-  NewObject made{object::with_section(object, encoded.section), {}, false};
+  NewObject made{elf::object::with_section(object, encoded.section), {}, false};
   made.outcome = {std::move(encoded.coverage), encoded.section.bytes.size(),
                   static_cast<std::int64_t>(made.form.size() - old_size)};
   return made;
@@ -139,7 +139,7 @@ void write_object(const elf::Image& object, const NewObject& made, const std::fi
   files::AtomicFile file(output, object.file());
   files::write_regions(made.form, object.file(), file.descriptor(), output.string());
   if (!made.is_unchanged)
-    object::check_object(object, elf::Image::open(file.descriptor(), object.name()), object::Stored::InFiles);
+    elf::object::check_object(object, elf::Image::open(file.descriptor(), object.name()), elf::object::Stored::InFiles);
   file.commit();
 }
 
@@ -148,7 +148,7 @@ void write_object(const elf::Image& object, const NewObject& made, const std::fi
 ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options) {
   if (options.format.version == sframe::Version::CtfFrame)
     throw Refused(object.name(), "relocatable object, and no linker merges .ctf_frame");
-  if (const char* const asked = encode::option_of_proof(options)) code::check_supported(object, asked);
+  if (const char* const asked = encode::option_of_proof(options)) rows::proof::check_supported(object, asked);
   emit::Dialect dialect = encode::dialect_for(object, options.format);
   // A linker copies each descriptor's rows, so that sharing is lost.
   dialect.shares_rows = false;
@@ -167,7 +167,7 @@ ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& o
   NewObject made = make_object(object, options);
   ConvertedObject converted{made.form.bytes(0, made.form.size(), object.file_bytes()), std::move(made.outcome),
                             made.is_unchanged};
-  if (!made.is_unchanged) object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
+  if (!made.is_unchanged) elf::object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
   return converted;
 }
 

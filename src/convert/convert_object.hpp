@@ -12,7 +12,7 @@ namespace sframe_gen::convert {
 
 /// The section that an object gets, before it is written into it.
 struct ObjectSection {
-  object::NewObjectSection section;
+  elf::object::NewObjectSection section;
   Coverage coverage;
   bool has_only_empty_functions = false;  ///< there is nothing to say, and so no section
 };
@@ -24,7 +24,7 @@ struct ConvertedObject {
   bool is_unchanged = false;  ///< all of its functions are empty
 };
 
-/// `object` has passed object::check_preconditions. Throws Failure.
+/// `object` has passed elf::object::check_preconditions. Throws Failure.
 ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options);
 
 /// Gives a relocatable object, be it a file or a member of an archive, .sframe and the relocations by which a linker

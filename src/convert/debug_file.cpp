@@ -74,7 +74,7 @@ elf::Image open_debug_file(const elf::Image& image, const std::filesystem::path&
     throw Refused(path.string(), debug.is_object() ? "relocatable object, but " + image.name() + " is linked"
                                                    : "linked, but " + image.name() + " is a relocatable object");
   }
-  if (debug.is_object()) object::check_contents_apart(debug);
+  if (debug.is_object()) elf::object::check_contents_apart(debug);
   if (!ignore_build_id) check_build_id(image, debug);
   check_same_addresses(image, debug);
   return debug;

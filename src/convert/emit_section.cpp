@@ -47,7 +47,7 @@ void check_readable(const elf::Image& image) {
 }
 
 std::string object_assembly(const elf::Image& object, const ObjectSection& encoded) {
-  const object::NewObjectSection& added = encoded.section;
+  const elf::object::NewObjectSection& added = encoded.section;
   sframe::AssemblyFrame frame{
       number_or_progbits(added.type),
       {title(object, encoded.coverage, added.name),
@@ -80,7 +80,7 @@ std::optional<elf::Section> loaded_section(const elf::Image& image, std::string_
 
 /// Where the section will be: its starts are relative to it.
 void choose_address(const elf::Image& image, const elf::NewSection& added, std::optional<std::uint64_t> given,
-                    elf::HeaderMoves moves, const WorkObserver& observer, EmitOutcome& emitted) {
+                    rewrite::HeaderMoves moves, const WorkObserver& observer, EmitOutcome& emitted) {
   const auto existing = loaded_section(image, added.name);
   if (given) {
     emitted.section_address = *given;
@@ -98,7 +98,7 @@ void choose_address(const elf::Image& image, const elf::NewSection& added, std::
                                     " section, and only its linker script can say where one goes: say so with "
                                     "--section-address");
   } else {
-    emitted.section_address = elf::plan_layout(image, emitted.section_size, added, moves).section_address;
+    emitted.section_address = rewrite::plan_layout(image, emitted.section_size, added, moves).section_address;
     emitted.address_from = AddressOrigin::Plan;
   }
   check_ends_in_address_space(image, emitted.section_address, emitted.section_size);
@@ -134,7 +134,7 @@ EmitOutcome emit_object(const elf::Image& object, EmitForm form, const ConvertOp
                   "convert the object");
   }
   if (address) throw Refused(object.name(), "--section-address does not support relocatable objects");
-  object::check_describable(object);
+  elf::object::check_describable(object);
   ObjectSection encoded = make_object_section(object, options);
   if (encoded.has_only_empty_functions) throw Refused(object.name(), encode::why_no_function(encoded.coverage));
   EmitOutcome emitted;
@@ -154,8 +154,9 @@ EmitOutcome emit_linked(const elf::Image& image, EmitForm form, const ConvertOpt
   EmitOutcome emitted;
   emitted.coverage = std::move(encoded.coverage);
   emitted.section_size = encoded.encoder.encoded_size();
-  choose_address(image, added, address, options.move_headers ? elf::HeaderMoves::IfNeeded : elf::HeaderMoves::Never,
-                 observer, emitted);
+  choose_address(image, added, address,
+                 options.move_headers ? rewrite::HeaderMoves::IfNeeded : rewrite::HeaderMoves::Never, observer,
+                 emitted);
   const std::vector<std::byte> bytes = bytes_at(emitted.section_address, encoded.encoder, rows, image);
   emitted.contents = form == EmitForm::Section ? text_of(bytes) : linked_assembly(image, bytes, emitted, added);
   encode::name_holes(emitted.coverage, image);

@@ -44,8 +44,9 @@ FirstBytes<Size> first_bytes(const std::filesystem::path& file, std::error_code&
   return first;
 }
 
-std::array<char, archive::regular_magic.size()> magic_of(const std::filesystem::path& file, std::error_code& error) {
-  return first_bytes<archive::regular_magic.size()>(file, error).bytes;
+std::array<char, files::archive::regular_magic.size()> magic_of(const std::filesystem::path& file,
+                                                                std::error_code& error) {
+  return first_bytes<files::archive::regular_magic.size()>(file, error).bytes;
 }
 
 }  // namespace
@@ -58,13 +59,13 @@ FileKind kind_of(const std::filesystem::path& file) {
 FileKind kind_of(const std::filesystem::path& file, std::error_code& error) {
   const auto magic = magic_of(file, error);
   if (std::string_view(magic.data(), SELFMAG) == std::string_view(ELFMAG, SELFMAG)) return FileKind::Elf;
-  return archive::is_archive(std::as_bytes(std::span(magic))) ? FileKind::Archive : FileKind::Other;
+  return files::archive::is_archive(std::as_bytes(std::span(magic))) ? FileKind::Archive : FileKind::Other;
 }
 
 bool is_thin_archive(const std::filesystem::path& file) {
   std::error_code ignored;
   const auto magic = magic_of(file, ignored);
-  return std::string_view(magic.data(), magic.size()) == archive::thin_magic;
+  return std::string_view(magic.data(), magic.size()) == files::archive::thin_magic;
 }
 
 std::optional<std::uint16_t> type_of(const std::filesystem::path& file) {

@@ -19,7 +19,8 @@ LinkedRows::LinkedRows(const elf::Image& image, const elf::Image& opened, const 
 encode::EncodedFunctions LinkedRows::encode(bool with_stubs) const {
   if (existing_) return existing_->encode(dialect_);
   return encode::encode_file(image_, debug_ ? *debug_ : image_,
-                             with_stubs ? encode::stubs_for(image_, options_) : stubs::StubList{}, dialect_, options_);
+                             with_stubs ? encode::stubs_for(image_, options_) : rows::stubs::StubList{}, dialect_,
+                             options_);
 }
 
 void LinkedRows::check(std::span<const std::byte> bytes, std::uint64_t address) const {

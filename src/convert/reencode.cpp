@@ -53,7 +53,7 @@ std::optional<RangeSet> described_by_cfi(const elf::Image& image) {
 }  // namespace
 
 Reencoding::Reencoding(const elf::Image& image) : image_(image) {
-  section_ = std::move(object::read_sframe_sections(image).front().section);
+  section_ = std::move(elf::object::read_sframe_sections(image).front().section);
 }
 
 encode::EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {

@@ -31,7 +31,7 @@ const elf::NewSection& last_added(const elf::Image& image) {
   return is_last || is_alone ? elf::ctf_frame_section : elf::sframe_section;
 }
 
-RemoveOutcome::Left left_of(const elf::Original& original) {
+RemoveOutcome::Left left_of(const rewrite::Original& original) {
   return !original.has_section    ? RemoveOutcome::Left::Original
          : original.was_converted ? RemoveOutcome::Left::EarlierConversion
                                   : RemoveOutcome::Left::OriginalWithSection;
@@ -42,16 +42,16 @@ std::uint64_t take_out(const elf::Image& image, const elf::Image& opened, const 
   if (elf::is_kernel(image))
     throw Refused(image.name(),
                   "Linux kernel, whose linker script reserves " + std::string(section.name) + "; link it without");
-  return dry_run ? elf::plan_removal(image, section).file_size
-                 : elf::write_without_section(image, opened, section, output);
+  return dry_run ? rewrite::plan_removal(image, section).file_size
+                 : rewrite::write_without_section(image, opened, section, output);
 }
 
 constexpr const char* object_section = elf::sframe_section_name;
 
 /// Objects have no undo record, which a linker would copy.
 files::Regions without_section(const elf::Image& object) {
-  object::check_preconditions(object, false);
-  return object::without_section(object, object_section);
+  elf::object::check_preconditions(object, false);
+  return elf::object::without_section(object, object_section);
 }
 
 RemoveOutcome outcome_of(std::uint64_t size, std::uint64_t new_size) {
@@ -66,7 +66,7 @@ bool has_converted_member(const std::filesystem::path& archive) {
 }
 
 bool has_original(const elf::Image& image, const elf::NewSection& added) try {
-  elf::describe_original(image, added);
+  rewrite::describe_original(image, added);
   return true;
 } catch (const Failure&) {
   return false;
@@ -80,7 +80,7 @@ RemoveOutcome remove_from_object(const elf::Image& object, const std::filesystem
   if (!options.dry_run) {
     files::AtomicFile file(output, object.file());
     files::write_regions(form, object.file(), file.descriptor(), output.string());
-    object::check_without_section(object, elf::Image::open(file.descriptor(), object.name()), object_section);
+    elf::object::check_without_section(object, elf::Image::open(file.descriptor(), object.name()), object_section);
     file.commit();
   }
   return outcome_of(object.file_bytes().size(), form.size());
@@ -89,19 +89,19 @@ RemoveOutcome remove_from_object(const elf::Image& object, const std::filesystem
 RemoveOutcome remove_from_archive(const std::filesystem::path& input, const std::filesystem::path& output,
                                   const RemoveOptions& options) {
   const MappedFile file(input);
-  const archive::Archive archive(file.bytes(), input.string());
+  const files::archive::Archive archive(file.bytes(), input.string());
   if (archive.is_thin()) throw Refused(input.string(), "--remove does not support thin archives; name their objects");
   std::map<std::size_t, std::vector<std::byte>> contents;
   for (std::size_t place = 0; place < archive.members().size(); ++place) {
-    const archive::Member& member = archive.members()[place];
+    const files::archive::Member& member = archive.members()[place];
     const auto object = elf_image(archive.data_of(member), archive.name_of(member));
     if (!object || !object->is_object() || object->find_section(object_section) == nullptr) continue;
     const files::Regions form = without_section(*object);
     std::vector<std::byte>& bytes = contents[place] = form.bytes(0, form.size(), object->file_bytes());
-    object::check_without_section(*object, elf::Image::of_bytes(bytes, object->name()), object_section);
+    elf::object::check_without_section(*object, elf::Image::of_bytes(bytes, object->name()), object_section);
   }
   if (contents.empty()) throw Refused(input.string(), "no member with a .sframe section to remove");
-  const archive::Rebuilt rebuilt = archive::rebuild(archive, {contents.begin(), contents.end()});
+  const files::archive::Rebuilt rebuilt = files::archive::rebuild(archive, {contents.begin(), contents.end()});
   if (!options.dry_run) files::replace_file(output, rebuilt.pieces(), file);
   return outcome_of(file.bytes().size(), rebuilt.size());
 }
@@ -119,15 +119,15 @@ RemoveOutcome remove_from_linked(const elf::Image& image, const std::filesystem:
   const elf::NewSection& added = last_added(image);
   RemoveOutcome removed{std::string(added.name), image.file_bytes().size()};
   if (options.section_only) {
-    const auto original = elf::find_original(image, added, output.parent_path());
+    const auto original = rewrite::find_original(image, added, output.parent_path());
     if (!original || original->find_section(added.name) != nullptr) {
       removed.original_size = take_out(original ? *original : image, image, added, output, options.dry_run);
       removed.left = RemoveOutcome::Left::WithoutSection;
       return removed;
     }
   }
-  const elf::Original original =
-      options.dry_run ? elf::describe_original(image, added) : elf::write_original(image, added, output);
+  const rewrite::Original original =
+      options.dry_run ? rewrite::describe_original(image, added) : rewrite::write_original(image, added, output);
   removed.original_size = original.size;
   removed.left = left_of(original);
   return removed;

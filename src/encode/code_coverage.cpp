@@ -20,7 +20,7 @@ namespace sframe_gen::encode {
 
 namespace {
 
-using code::Lack;
+using rows::proof::Lack;
 
 /// Whether `ranges` have `pc`; lowers `end` to where that changes.
 bool holds(const RangeSet& ranges, std::uint64_t pc, std::uint64_t& end) {
@@ -207,11 +207,11 @@ RangeSet described_by_records(const cfi::FrameSource& source) {
 
 }  // namespace
 
-CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::StubList& stubs,
-                           const std::vector<NamedCoverageHole>& holes, const std::vector<code::Lack>* lacking) {
+CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const rows::stubs::StubList& stubs,
+                           const std::vector<NamedCoverageHole>& holes, const std::vector<rows::proof::Lack>* lacking) {
   const RangeSet described = described_by_records(source);
   std::vector<Range> with_rows = source.described().ranges(), without_rows;
-  for (const stubs::StubRun& run : stubs.runs) with_rows.push_back({run.start, run.end()});
+  for (const rows::stubs::StubRun& run : stubs.runs) with_rows.push_back({run.start, run.end()});
   for (const NamedCoverageHole& named : holes) without_rows.push_back({named.hole.begin, named.hole.end});
   const RowSources sources(source, stubs);
   RangeSet rows = RangeSet(std::move(with_rows)).without(RangeSet(std::move(without_rows)));

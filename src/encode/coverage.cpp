@@ -47,7 +47,7 @@ void count(std::uint64_t size, const emit::SplitFunction& split, Coverage& cover
   count_descriptors(split.fdes, coverage);
 }
 
-void count_stubs(const stubs::StubRun& run, const emit::SplitFunction& split, Coverage& coverage) {
+void count_stubs(const rows::stubs::StubRun& run, const emit::SplitFunction& split, Coverage& coverage) {
   coverage.stubs.entries += run.entries;
   coverage.stubs.bytes += run.size;
   coverage.stubs.bytes_without_cfi += run.size;

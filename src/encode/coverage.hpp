@@ -15,7 +15,7 @@ void count(std::uint64_t size, const emit::SplitFunction& split, Coverage& cover
 
 /// Counts stubs that no FDE describes and what became of them. Where one does, `bytes_without_cfi` is too large by
 /// that.
-void count_stubs(const stubs::StubRun& run, const emit::SplitFunction& split, Coverage& coverage);
+void count_stubs(const rows::stubs::StubRun& run, const emit::SplitFunction& split, Coverage& coverage);
 
 /// Gives the holes the names of their functions and, in an object, of their sections.
 void name_holes(Coverage& coverage, const elf::Image& image);

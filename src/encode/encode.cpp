@@ -18,6 +18,7 @@
 #include "encode/from_section.hpp"
 #include "sframe/format.hpp"
 #include "sframe/pc_rows.hpp"
+#include "sframe_gen/coverage.hpp"
 #include "sframe_gen/find_rows.hpp"
 #include "support/text.hpp"
 

@@ -41,7 +41,7 @@ emit::IsPadding new_is_padding(const CodeGaps* gaps) {
 /// What the parts of a file have in common.
 struct Input {
   const cfi::FrameSource& source;
-  const stubs::StubList& stubs;
+  const rows::stubs::StubList& stubs;
   const RangeSet& disproved;
   cfi::RuleTable& rules;
   emit::RuleTranslations& translations;
@@ -180,9 +180,9 @@ RangeSet holes_of(const Coverage& coverage) {
 }
 
 /// All PCs that stubs have to themselves.
-RangeSet places_of(const stubs::StubList& stubs) {
+RangeSet places_of(const rows::stubs::StubList& stubs) {
   std::vector<Range> places = stubs.sections;
-  for (const stubs::StubRun& run : stubs.runs) places.push_back({run.start, run.end()});
+  for (const rows::stubs::StubRun& run : stubs.runs) places.push_back({run.start, run.end()});
   return RangeSet(std::move(places));
 }
 
@@ -210,8 +210,8 @@ void take_compacted(emit::compact::Compacted compacted, EncodedFunctions& all) {
   all.coverage.compaction = compacted.saved;
 }
 
-stubs::StubList stubs_for(const elf::Image& image, const ConvertOptions& options) {
-  return options.stubs ? stubs::find_stubs(image) : stubs::StubList{};
+rows::stubs::StubList stubs_for(const elf::Image& image, const ConvertOptions& options) {
+  return options.stubs ? rows::stubs::find_stubs(image) : rows::stubs::StubList{};
 }
 
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
@@ -236,7 +236,7 @@ ByteChunks take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
   return encode_within_reach(file, [&] { return encoder.release(address); });
 }
 
-EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::StubList& stubs,
+EncodedFunctions encode_functions(const cfi::FrameSource& source, const rows::stubs::StubList& stubs,
                                   const emit::Dialect& dialect, const CodeGaps* gaps, const RangeSet& disproved) {
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(dialect);
@@ -294,17 +294,18 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
   all.coverage.default_descriptors += starts.size();
 }
 
-EncodedFunctions encode_file(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
+EncodedFunctions encode_file(const elf::Image& image, const elf::Image& cfi_image, const rows::stubs::StubList& stubs,
                              const emit::Dialect& dialect, const ConvertOptions& options) {
   const char* const asked = option_of_proof(options);
   const auto go = go_functions_of(image);
   std::optional<cfi::FrameSource> source;
   source.emplace(image, cfi_image, go);
   if (asked == nullptr) return encode_source(image, *source, stubs, dialect, options.count_code);
-  const code::ProofRequest request{asked, options.omit_disproved, options.synthesize, options.bounded_tables_only,
-                                   places_of(without_code_of_functions(stubs, *source))};
-  code::ConversionProof proof =
-      encode_within_reach(image.name(), [&] { return code::prove_for_conversion(image, *source, request); });
+  const rows::proof::ProofRequest request{asked, options.omit_disproved, options.synthesize,
+                                          options.bounded_tables_only,
+                                          places_of(without_code_of_functions(stubs, *source))};
+  rows::proof::ConversionProof proof =
+      encode_within_reach(image.name(), [&] { return rows::proof::prove_for_conversion(image, *source, request); });
   if (options.synthesize && source->empty() && proof.pieces.empty())
     throw Refused(image.name(), "no call frame information, and " + text_of_nothing_proved(proof.synthesized));
   if (!options.count_code) proof.synthesized.found.clear();
@@ -317,8 +318,8 @@ EncodedFunctions encode_file(const elf::Image& image, const elf::Image& cfi_imag
 }
 
 EncodedFunctions encode_source(const elf::Image& image, const cfi::FrameSource& source,
-                               const stubs::StubList& look_alikes, const emit::Dialect& dialect, bool count_code,
-                               const RangeSet& disproved, const std::vector<code::Lack>* lacking) {
+                               const rows::stubs::StubList& look_alikes, const emit::Dialect& dialect, bool count_code,
+                               const RangeSet& disproved, const std::vector<rows::proof::Lack>* lacking) {
   if (source.empty()) {
     if (!image.has_section_headers())
       throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
@@ -327,7 +328,7 @@ EncodedFunctions encode_source(const elf::Image& image, const cfi::FrameSource& 
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
   try {
-    const stubs::StubList stubs = without_code_of_functions(look_alikes, source);
+    const rows::stubs::StubList stubs = without_code_of_functions(look_alikes, source);
     std::optional<CodeGaps> gaps;
     const bool is_compact = dialect.compact_rows != 0, covers = dialect.covers_padding && !image.is_object();
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.

@@ -26,7 +26,7 @@ namespace sframe_gen::encode {
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format);
 
 /// Returns the stubs of a program or library that are to get rows by their instructions: none if the options say so.
-stubs::StubList stubs_for(const elf::Image& image, const ConvertOptions& options);
+rows::stubs::StubList stubs_for(const elf::Image& image, const ConvertOptions& options);
 
 /// Returns the option that asks for a proof of the instructions: "--synthesize"; null if none does.
 constexpr const char* option_of_proof(const ConvertOptions& options) {
@@ -56,7 +56,7 @@ ByteChunks take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 /// Encodes every function of the source, and the stubs, in `dialect`. Large files go through several threads; the bytes
 /// do not depend on how many. For a compact section `gaps` tells what is between functions; else it is null. PCs that
 /// are `disproved` get no rows. Throws MalformedInput.
-EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::StubList& stubs,
+EncodedFunctions encode_functions(const cfi::FrameSource& source, const rows::stubs::StubList& stubs,
                                   const emit::Dialect& dialect, const CodeGaps* gaps = nullptr,
                                   const RangeSet& disproved = {});
 
@@ -69,12 +69,13 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
 /// Encodes the functions of the call frame information that `cfi_image` (often `image` itself) has, as above; throws
 /// Refused where there is nothing to say, or too much. `options` that say what is read count, and those that ask for a
 /// proof of the instructions.
-EncodedFunctions encode_file(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
+EncodedFunctions encode_file(const elf::Image& image, const elf::Image& cfi_image, const rows::stubs::StubList& stubs,
                              const emit::Dialect& dialect, const ConvertOptions& options = {});
 /// For those who need the source afterwards. PCs that are `disproved` get no rows. `lacking`: as code_coverage() has
 /// it.
-EncodedFunctions encode_source(const elf::Image& image, const cfi::FrameSource& source, const stubs::StubList& stubs,
-                               const emit::Dialect& dialect, bool count_code = false, const RangeSet& disproved = {},
-                               const std::vector<code::Lack>* lacking = nullptr);
+EncodedFunctions encode_source(const elf::Image& image, const cfi::FrameSource& source,
+                               const rows::stubs::StubList& stubs, const emit::Dialect& dialect,
+                               bool count_code = false, const RangeSet& disproved = {},
+                               const std::vector<rows::proof::Lack>* lacking = nullptr);
 
 }  // namespace sframe_gen::encode

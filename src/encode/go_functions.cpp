@@ -12,15 +12,15 @@ namespace sframe_gen::encode {
 
 namespace {
 
-cfi::UnknownReason reason_of(go::Gap gap) {
+cfi::UnknownReason reason_of(rows::go::Gap gap) {
   switch (gap) {
-    case go::Gap::SwitchesStacks:
+    case rows::go::Gap::SwitchesStacks:
       return cfi::UnknownReason::GoSwitchesStacks;
-    case go::Gap::NotCalled:
+    case rows::go::Gap::NotCalled:
       return cfi::UnknownReason::GoNotCalled;
-    case go::Gap::Registers:
+    case rows::go::Gap::Registers:
       return cfi::UnknownReason::GoRegisters;
-    case go::Gap::Instructions:
+    case rows::go::Gap::Instructions:
       break;
   }
   return cfi::UnknownReason::GoInstructions;
@@ -38,14 +38,14 @@ class GoFunctions final : public cfi::OtherFunctions {
   RowSource source_of(std::size_t) const override { return RowSource::GoTable; }
 
   void read(std::size_t index, cfi::Function& function, cfi::RuleTable& rules) const override {
-    const go::GoFunction read = functions_.function(index);
+    const rows::go::GoFunction read = functions_.function(index);
     function = {read.start, read.size, read.signal_frame, {}};
     if (read.gap) function.rows.push_back({0, rules.intern(cfi::unknown_rules(reason_of(*read.gap)))});
-    for (const go::GoRow& row : read.rows) function.rows.push_back({row.pc_offset, rules.intern(row.rules)});
+    for (const rows::go::GoRow& row : read.rows) function.rows.push_back({row.pc_offset, rules.intern(row.rules)});
   }
 
  private:
-  go::Functions functions_;
+  rows::go::Functions functions_;
   std::vector<Range> ranges_;
 };
 

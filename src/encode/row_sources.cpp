@@ -5,7 +5,7 @@
 
 namespace sframe_gen::encode {
 
-RowSources::RowSources(const cfi::FrameSource& source, const stubs::StubList& stubs) {
+RowSources::RowSources(const cfi::FrameSource& source, const rows::stubs::StubList& stubs) {
   auto run = stubs.runs.begin();
   const auto add_stub = [&] {
     pieces_.push_back({{run->start, run->end()}, RowSource::Instructions, run->entries});

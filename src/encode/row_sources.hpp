@@ -15,7 +15,7 @@ namespace sframe_gen::encode {
 class RowSources {
  public:
   RowSources() = default;
-  RowSources(const cfi::FrameSource& source, const stubs::StubList& stubs);
+  RowSources(const cfi::FrameSource& source, const rows::stubs::StubList& stubs);
 
   struct Piece {
     Range pcs;

@@ -19,9 +19,9 @@ using cfi::Function;
 using cfi::Row;
 using cfi::Rules;
 
-Function function_of(const stubs::StubRun& run, cfi::RuleTable& rules) {
+Function function_of(const rows::stubs::StubRun& run, cfi::RuleTable& rules) {
   Function function{run.start, run.size, false, {}, false, run.repeat_size};
-  for (const stubs::StubRow& row : run.rows) function.rows.push_back({row.offset, rules.intern(*row.rules)});
+  for (const rows::stubs::StubRow& row : run.rows) function.rows.push_back({row.offset, rules.intern(*row.rules)});
   return function;
 }
 
@@ -92,7 +92,7 @@ std::string text_of(const Rules& rules, sframe::Abi abi) {
 
 }  // namespace
 
-stubs::StubList without_code_of_functions(stubs::StubList found, const cfi::FrameSource& source) {
+rows::stubs::StubList without_code_of_functions(rows::stubs::StubList found, const cfi::FrameSource& source) {
   if (found.knows_sections) return found;
   const std::vector<cfi::FrameSource::Record> records = source.records();
   auto record = records.begin();
@@ -101,7 +101,7 @@ stubs::StubList without_code_of_functions(stubs::StubList found, const cfi::Fram
     for (; record != records.end() && record->pcs.begin < section.begin; ++record) end = std::max(end, record->pcs.end);
     return section.begin < end;
   });
-  std::erase_if(found.runs, [&](const stubs::StubRun& run) {
+  std::erase_if(found.runs, [&](const rows::stubs::StubRun& run) {
     const auto section = std::ranges::upper_bound(found.sections, run.start, {}, &Range::end);
     return section == found.sections.end() || run.start < section->begin;
   });
@@ -117,18 +117,18 @@ Function without_unknown_stubs(const Function& function, cfi::RuleTable& rules) 
   return rest;
 }
 
-StubMerge::StubMerge(const stubs::StubList& found, Range pcs, cfi::RuleTable& rules, const emit::Dialect& dialect,
+StubMerge::StubMerge(const rows::stubs::StubList& found, Range pcs, cfi::RuleTable& rules, const emit::Dialect& dialect,
                      Encode encode, Coverage& coverage)
     : found_(found), rules_(rules), dialect_(dialect), encode_(std::move(encode)), coverage_(coverage) {
-  const auto first = std::ranges::lower_bound(found.runs, pcs.begin, {}, &stubs::StubRun::start);
-  left_ = std::span(first, std::ranges::lower_bound(found.runs, pcs.end, {}, &stubs::StubRun::start));
+  const auto first = std::ranges::lower_bound(found.runs, pcs.begin, {}, &rows::stubs::StubRun::start);
+  left_ = std::span(first, std::ranges::lower_bound(found.runs, pcs.end, {}, &rows::stubs::StubRun::start));
 }
 
 void StubMerge::add(const Function& function) {
   add_stubs_before(function.start);
   next_ = next_stubs(function.start);
   if (!affect(function)) return count(function.size, encode_(function), coverage_);
-  auto run = std::ranges::upper_bound(found_.runs, function.start, {}, &stubs::StubRun::end);
+  auto run = std::ranges::upper_bound(found_.runs, function.start, {}, &rows::stubs::StubRun::end);
   std::uint64_t at = function.start;
   emit::SplitFunction outside;
   for (; run != found_.runs.end() && run->start < function.end(); ++run) {
@@ -143,7 +143,7 @@ void StubMerge::add(const Function& function) {
 
 /// The start of the first stub, or section of stubs, that ends after `address`.
 std::uint64_t StubMerge::next_stubs(std::uint64_t address) const {
-  const auto run = std::ranges::upper_bound(found_.runs, address, {}, &stubs::StubRun::end);
+  const auto run = std::ranges::upper_bound(found_.runs, address, {}, &rows::stubs::StubRun::end);
   const auto section = std::ranges::upper_bound(found_.sections, address, {}, &Range::end);
   constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
   return std::min(run == found_.runs.end() ? none : run->start,
@@ -158,7 +158,7 @@ void StubMerge::add_stubs_before(std::uint64_t address) {
   for (; !left_.empty() && left_.front().start < address; left_ = left_.subspan(1)) add_stub(left_.front());
 }
 
-void StubMerge::add_stub(const stubs::StubRun& run) {
+void StubMerge::add_stub(const rows::stubs::StubRun& run) {
   count_stubs(run, encode_(function_of(run, rules_)), coverage_);
 }
 
@@ -181,7 +181,7 @@ void StubMerge::add_outside(const Function& function, std::uint64_t begin, std::
 
 /// Compares call frame information of a stub with its instructions, at each PC. Within a row of the former, both start
 /// over after an entry or are the same everywhere: once they agree over an entry, they agree up to the row's end.
-void StubMerge::compare(const Function& function, const stubs::StubRun& run) {
+void StubMerge::compare(const Function& function, const rows::stubs::StubRun& run) {
   const std::uint64_t begin = std::max(function.start, run.start), end = std::min(function.end(), run.end());
   coverage_.stubs.bytes_without_cfi -= end - begin;
   const Function stub = function_of(run, rules_);

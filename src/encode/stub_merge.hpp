@@ -22,8 +22,8 @@ class StubMerge {
   using Encode = std::function<const emit::SplitFunction&(const cfi::Function&)>;
   /// For the stubs that start in `pcs`, and the functions there. `rules` get those of stubs. What functions and stubs
   /// become is counted.
-  StubMerge(const stubs::StubList& found, Range pcs, cfi::RuleTable& rules, const emit::Dialect& dialect, Encode encode,
-            Coverage& coverage);
+  StubMerge(const rows::stubs::StubList& found, Range pcs, cfi::RuleTable& rules, const emit::Dialect& dialect,
+            Encode encode, Coverage& coverage);
 
   /// Returns whether a stub, or a section of stubs, is in the function or before it. Of most functions it is not, and
   /// these need no call of add().
@@ -35,13 +35,13 @@ class StubMerge {
 
  private:
   void add_stubs_before(std::uint64_t address);
-  void add_stub(const stubs::StubRun& run);
+  void add_stub(const rows::stubs::StubRun& run);
   std::uint64_t next_stubs(std::uint64_t address) const;
   void add_outside(const cfi::Function& function, std::uint64_t begin, std::uint64_t end, emit::SplitFunction& all);
-  void compare(const cfi::Function& function, const stubs::StubRun& run);
+  void compare(const cfi::Function& function, const rows::stubs::StubRun& run);
 
-  const stubs::StubList& found_;
-  std::span<const stubs::StubRun> left_;  ///< the stubs that are not added yet
+  const rows::stubs::StubList& found_;
+  std::span<const rows::stubs::StubRun> left_;  ///< the stubs that are not added yet
   cfi::RuleTable& rules_;
   const emit::Dialect& dialect_;
   Encode encode_;
@@ -51,7 +51,7 @@ class StubMerge {
 
 /// Returns the stubs but for those that begin inside a function, by its CFI. Without section headers, stubs are looked
 /// for in all code, and a function may contain what looks like one.
-stubs::StubList without_code_of_functions(stubs::StubList found, const cfi::FrameSource& source);
+rows::stubs::StubList without_code_of_functions(rows::stubs::StubList found, const cfi::FrameSource& source);
 
 /// The function without the rows of GNU ld's expression for a PLT, which says nothing of entries that are not known.
 cfi::Function without_unknown_stubs(const cfi::Function& function, cfi::RuleTable& rules);

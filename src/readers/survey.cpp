@@ -357,7 +357,7 @@ void survey_code(const elf::Image& image, const std::vector<CodePlace>& places, 
 /// Reads SHT_RELA only: no architecture of SFrame has other relocations.
 std::vector<Elf64_Rela> relocations_of(const elf::Image& object, const elf::Section& section) {
   std::vector<Elf64_Rela> relocations;
-  const object::RelocationTables tables(object);
+  const elf::object::RelocationTables tables(object);
   for (const std::uint32_t index : tables.for_section(section.index)) {
     const elf::Section& table = object.sections()[index];
     const auto bytes = object.bytes_of(table);
@@ -382,7 +382,7 @@ void survey_relocations(const elf::Image& object, const elf::Section& section, c
     if (relocations[i].r_offset != places[i].field)
       return findings.add(Fact::WrongRelocations, places[i].field, number + " is not for this function's start");
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(relocations[i].r_info));
-    if (type != object::pc_relative_relocation(object.header().e_machine, places[i].field_size))
+    if (type != elf::object::pc_relative_relocation(object.header().e_machine, places[i].field_size))
       return findings.add(Fact::WrongRelocations, places[i].field, number + " is not relative to its field");
   }
 }
@@ -424,7 +424,7 @@ Findings survey_file(const elf::Image& image, const elf::Section& section) {
   Findings findings;
   const elf::Machine& machine = elf::machine_of(image);
   const bool is_object = image.is_object();
-  if (is_object) object::check_contents_apart(image);
+  if (is_object) elf::object::check_contents_apart(image);
   if (!is_object) survey_segments(image, section.header, findings);
   if (is_object && section.header.sh_type != elf::section_type_gnu_sframe)
     findings.add(Fact::PlainType, "its section type is not SHT_GNU_SFRAME");

@@ -33,7 +33,7 @@ std::optional<CfiKind> kind_of(const std::string& name) {
 /// One section of an object, as it would be if the object was linked to the addresses that its sections have.
 class LinkedContents {
  public:
-  LinkedContents(object::RelocationTables& tables, const elf::Section& section)
+  LinkedContents(elf::object::RelocationTables& tables, const elf::Section& section)
       : object_(tables.object()), tables_(tables), section_(section), machine_(elf::machine_of(object_).number) {}
 
   std::vector<std::byte> read() {
@@ -50,25 +50,28 @@ class LinkedContents {
 
  private:
   void relocate(const elf::Section& relocations) {
-    const object::SymbolTable& symbols = tables_.symbols(relocations.header.sh_link);
-    object::for_each_relocation(object_, relocations, section_.name, [&](const object::Relocation& relocation) {
-      const auto field = relocated_field(machine_, relocation.type);
-      if (!field) return;
-      const InputOrigin origin{object_.name(), relocations.name};
-      const std::string place = section_.name + "+" + hex(relocation.field_offset);
-      if (relocation.field_offset > bytes_.size() || bytes_.size() - relocation.field_offset < field->size)
-        throw MalformedInput(origin, relocation.record_offset,
-                             "the relocation is for " + place + ", which has only " + count_of(bytes_.size(), "byte"));
-      if (!fill(*field, relocation, symbols))
-        throw MalformedInput(origin, relocation.record_offset,
-                             "the relocation for " + place + " leads so far that its 4 bytes do not hold it");
-    });
+    const elf::object::SymbolTable& symbols = tables_.symbols(relocations.header.sh_link);
+    elf::object::for_each_relocation(
+        object_, relocations, section_.name, [&](const elf::object::Relocation& relocation) {
+          const auto field = relocated_field(machine_, relocation.type);
+          if (!field) return;
+          const InputOrigin origin{object_.name(), relocations.name};
+          const std::string place = section_.name + "+" + hex(relocation.field_offset);
+          if (relocation.field_offset > bytes_.size() || bytes_.size() - relocation.field_offset < field->size)
+            throw MalformedInput(
+                origin, relocation.record_offset,
+                "the relocation is for " + place + ", which has only " + count_of(bytes_.size(), "byte"));
+          if (!fill(*field, relocation, symbols))
+            throw MalformedInput(origin, relocation.record_offset,
+                                 "the relocation for " + place + " leads so far that its 4 bytes do not hold it");
+        });
   }
 
   /// Returns false if a code address does not fit in the field. Data may be far only because of the addresses that the
   /// object's sections were given here. Undefined symbols and their addends count as 0.
-  bool fill(const RelocatedField& field, const object::Relocation& relocation, const object::SymbolTable& symbols) {
-    const object::Symbol symbol = symbols.at(relocation.symbol);
+  bool fill(const RelocatedField& field, const elf::object::Relocation& relocation,
+            const elf::object::SymbolTable& symbols) {
+    const elf::object::Symbol symbol = symbols.at(relocation.symbol);
     const auto named = symbols.address_of(symbol);
     const std::uint64_t target = named ? *named + static_cast<std::uint64_t>(relocation.addend) : 0;
     const std::uint64_t place = section_.header.sh_addr + relocation.field_offset;
@@ -94,7 +97,7 @@ class LinkedContents {
   }
 
   const elf::Image& object_;
-  object::RelocationTables& tables_;
+  elf::object::RelocationTables& tables_;
   const elf::Section& section_;
   std::uint16_t machine_;
   std::vector<std::byte> bytes_;
@@ -104,7 +107,7 @@ class LinkedContents {
 /// Throws Refused if the sections together claim to be impossibly large: an object may have any number of small ones.
 std::vector<CfiSection> read_from_object(const elf::Image& object) {
   std::vector<CfiSection> sections;
-  object::RelocationTables tables(object);
+  elf::object::RelocationTables tables(object);
   std::uint64_t stored = 0, size = 0;
   for (const CfiKind kind : {CfiKind::EhFrame, CfiKind::DebugFrame}) {
     for (const elf::Section& section : object.sections()) {

@@ -201,7 +201,7 @@ Verification verify(const elf::Image& image, const elf::Image& cfi_image, const 
                     const ProveRows& prove) {
   Verification all;
   check_segments(image, all);
-  for (const FileSection& of_file : object::read_sframe_sections(image))
+  for (const FileSection& of_file : elf::object::read_sframe_sections(image))
     all += verify(of_file.section, image, cfi_image, progress, prove);
   return all;
 }

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
-#include "../object/toolbox.hpp"
 #include "api/address_names.hpp"
 #include "convert/convert_object.hpp"
+#include "elf/object/toolbox.hpp"
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
 #include "support/places.hpp"
@@ -35,14 +35,14 @@ bare:
   ud2
 )";
 
-CodeCoverage code_of(const object::test::Bytes& object, ConvertOptions options = {}) {
+CodeCoverage code_of(const elf::object::test::Bytes& object, ConvertOptions options = {}) {
   options.format.version = sframe::Version::V2;  // which has no word for a CFA in memory
   options.count_code = true;
-  return convert_object(object::test::open(object), options).outcome.coverage.code.value();
+  return convert_object(elf::object::test::open(object), options).outcome.coverage.code.value();
 }
 
 CodeCoverage code_of(const std::string& source) {
-  return code_of(object::test::assemble(source));
+  return code_of(elf::object::test::assemble(source));
 }
 
 TEST(CodeCoverage, CountsCodeWithoutCfi) {
@@ -86,7 +86,7 @@ TEST(CodeCoverage, NamesTheSourceOfRows) {
 
 // Whatever the header of type SHT_NULL says: there are no bytes, to look at for padding neither.
 TEST(CodeCoverage, LeavesOutSectionsWithoutBytes) {
-  auto object = object::test::assemble(some_code + R"(
+  auto object = elf::object::test::assemble(some_code + R"(
   .section .text.none, "ax", @progbits
   .cfi_startproc
   ret
@@ -97,7 +97,7 @@ TEST(CodeCoverage, LeavesOutSectionsWithoutBytes) {
   .cfi_endproc
   .balign 4096
 )");
-  object::test::set_header(object, ".text.none", &Elf64_Shdr::sh_type, Elf64_Word{SHT_NULL});
+  elf::object::test::set_header(object, ".text.none", &Elf64_Shdr::sh_type, Elf64_Word{SHT_NULL});
   ConvertOptions compact;
   compact.format.compact_rows = 32;
   for (const ConvertOptions& options : {ConvertOptions{}, compact}) {
@@ -114,12 +114,12 @@ TEST(CodeCoverage, CountsStubsAsRows) {
   const emit::Dialect dialect = encode::dialect_for(image, {});
   ConvertOptions options;
   options.count_code = true;
-  const auto count = [&](const stubs::StubList& stubs) {
+  const auto count = [&](const rows::stubs::StubList& stubs) {
     return encode::encode_file(image, image, stubs, dialect, options).coverage.code.value().all;
   };
-  const stubs::StubList stubs = encode::stubs_for(image, {});
+  const rows::stubs::StubList stubs = encode::stubs_for(image, {});
   std::uint64_t bytes = 0;
-  for (const stubs::StubRun& run : stubs.runs) bytes += run.size;
+  for (const rows::stubs::StubRun& run : stubs.runs) bytes += run.size;
   EXPECT_EQ(count(stubs).without_row, 0U);
   EXPECT_EQ(count({}).without_row, bytes);
   EXPECT_EQ(count(stubs).without_cfi, bytes);

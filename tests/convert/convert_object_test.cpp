@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "../object/toolbox.hpp"
+#include "elf/object/toolbox.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::convert {
 namespace {
 
-using object::test::assemble;
-using object::test::Bytes;
-using object::test::open;
+using elf::object::test::assemble;
+using elf::object::test::Bytes;
+using elf::object::test::open;
 
 /// A function with an FDE that the assembler did not make, as it knows one .eh_frame only.
 const std::string function_with_its_own_section = R"(
@@ -41,9 +41,9 @@ third:
 )";
 
 TEST(ConvertObject, TakesEachSectionOfTheName) {
-  Bytes bytes = assemble(object::test::two_functions + function_with_its_own_section);
-  object::test::set_header(bytes, ".eh_other", &Elf64_Shdr::sh_name,
-                           open(bytes).find_section(".eh_frame")->header.sh_name);
+  Bytes bytes = assemble(elf::object::test::two_functions + function_with_its_own_section);
+  elf::object::test::set_header(bytes, ".eh_other", &Elf64_Shdr::sh_name,
+                                open(bytes).find_section(".eh_frame")->header.sh_name);
   const elf::Image object = open(bytes);
   const auto named = [](const elf::Section& section) { return section.name == ".eh_frame"; };
   ASSERT_EQ(std::ranges::count_if(object.sections(), named), 2);
@@ -60,12 +60,12 @@ TEST(ConvertObject, TakesEachSectionOfTheName) {
 TEST(ConvertObject, FileIsWrittenAsItIsInMemory) {
   // Behind large contents, all is written from other pieces than in front of them.
   const Bytes bytes =
-      assemble(object::test::two_functions + ".data\n.fill 2000001, 1, 0x5a\n.section .late,\"a\"\n.quad 7\n");
-  const object::test::Folder folder;
+      assemble(elf::object::test::two_functions + ".data\n.fill 2000001, 1, 0x5a\n.section .late,\"a\"\n.quad 7\n");
+  const elf::object::test::Folder folder;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   elf::test::write_text(folder / "a.o", std::string(text));
   convert_object_file(elf::Image::open(folder / "a.o"), folder / "b.o", {});
-  EXPECT_EQ(object::test::bytes_of_file(folder / "b.o"), convert_object(open(bytes), {}).bytes);
+  EXPECT_EQ(elf::object::test::bytes_of_file(folder / "b.o"), convert_object(open(bytes), {}).bytes);
 }
 
 }  // namespace

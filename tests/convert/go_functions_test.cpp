@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "../object/toolbox.hpp"
 #include "api/address_names.hpp"
 #include "cfi/frame_source.hpp"
 #include "elf/go_file.hpp"
 #include "elf/image.hpp"
+#include "elf/object/toolbox.hpp"
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
 
@@ -99,8 +99,8 @@ of_c: nop
 )" + entry_of("cie_of_go", -4, "of_go") +
                                 entry_of("cie_of_c", -8, "of_c");
   const auto sources_of = [](const std::string& source) {
-    const std::vector<std::byte> bytes = object::test::assemble(source);
-    const elf::Image image = object::test::open(bytes);
+    const std::vector<std::byte> bytes = elf::object::test::assemble(source);
+    const elf::Image image = elf::object::test::open(bytes);
     const cfi::FrameSource frames(image, image);
     return std::pair(frames.size(), frames.dropped().of_go);
   };

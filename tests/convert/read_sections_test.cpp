@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../rewrite/toolbox.hpp"
+#include "rewrite/toolbox.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/places.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../rewrite/toolbox.hpp"
+#include "rewrite/toolbox.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/section.hpp"

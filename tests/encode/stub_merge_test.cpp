@@ -14,7 +14,7 @@
 namespace sframe_gen::encode {
 namespace {
 
-using stubs::StubRow;
+using rows::stubs::StubRow;
 using test::at_cfa;
 using test::reg;
 using test::SpelledFunction;
@@ -37,7 +37,7 @@ SpelledFunction table_with(const cfi::CfaRule& first, std::uint64_t offset, cons
 }
 
 /// Which PCs it and the stubs say different things of, one by one.
-std::set<std::uint64_t> differences(const SpelledFunction& function, const stubs::StubRun& run,
+std::set<std::uint64_t> differences(const SpelledFunction& function, const rows::stubs::StubRun& run,
                                     const emit::Dialect& dialect) {
   const auto stub_rules_at = [&](std::uint64_t offset) {
     return *std::find_if(run.rows.rbegin(), run.rows.rend(), [&](const StubRow& row) {
@@ -61,9 +61,9 @@ std::set<std::uint64_t> differences(const SpelledFunction& function, const stubs
   return found;
 }
 
-std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const stubs::StubRun& run,
+std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const rows::stubs::StubRun& run,
                                        const emit::Dialect& dialect) {
-  const stubs::StubList stubs{{run}, {{run.start, run.end()}}};
+  const rows::stubs::StubList stubs{{run}, {{run.start, run.end()}}};
   Coverage coverage;
   cfi::RuleTable rules;
   const emit::SplitFunction nothing;
@@ -84,14 +84,14 @@ TEST(StubMerge, NamesEachPcThatIsContradicted) {
   const cfi::PltStub lazy{cfi::DwarfRegister{7}, 8, 11}, other{cfi::DwarfRegister{7}, 8, 6};
   const std::vector<cfi::CfaRule> cfas{lazy, other, reg(7, 8), reg(7, 16)};
   const StubRow before{0, with_cfa(reg(7, 8))}, after{11, with_cfa(reg(7, 16))};
-  std::vector<stubs::StubRun> runs;
+  std::vector<rows::stubs::StubRun> runs;
   for (const std::uint64_t begin : {std::uint64_t{0}, std::uint64_t{16}, std::uint64_t{0x40}}) {
     runs.push_back({start + begin, size - begin, 1, 16, {before, after}, "pushes"});
     runs.push_back({start + begin, size - begin, 1, 0, {before}, "does not"});
     runs.push_back({start + begin, 16, 1, 0, {before, after}, "once"});
   }
   std::size_t some = 0;
-  for (const stubs::StubRun& run : runs) {
+  for (const rows::stubs::StubRun& run : runs) {
     for (const cfi::CfaRule& first : cfas) {
       for (const cfi::CfaRule& second : cfas) {
         for (std::uint64_t offset = 1; offset <= 0x50; ++offset) {

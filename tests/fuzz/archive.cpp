@@ -13,17 +13,17 @@ namespace sframe_gen::fuzz {
 
 namespace {
 
-std::vector<std::byte> bytes_of(const archive::Rebuilt& rebuilt) {
+std::vector<std::byte> bytes_of(const files::archive::Rebuilt& rebuilt) {
   std::vector<std::byte> bytes;
   for (const Bytes piece : rebuilt.pieces()) bytes.insert(bytes.end(), piece.begin(), piece.end());
   require(bytes.size() == rebuilt.size(), "an archive has the size that is said");
   return bytes;
 }
 
-void rebuild(const archive::Archive& read, std::size_t number) {
+void rebuild(const files::archive::Archive& read, std::size_t number) {
   const std::vector<std::byte> others(number * 7, std::byte{'x'});
-  const std::vector<std::byte> made = bytes_of(archive::rebuild(read, {{number, others}}));
-  const archive::Archive again(made, "again");
+  const std::vector<std::byte> made = bytes_of(files::archive::rebuild(read, {{number, others}}));
+  const files::archive::Archive again(made, "again");
   require(again.members().size() == read.members().size(), "no member is lost");
   for (std::size_t i = 0; i < read.members().size(); ++i) {
     const Bytes before = i == number ? Bytes(others) : read.data_of(read.members()[i]);
@@ -36,9 +36,9 @@ void rebuild(const archive::Archive& read, std::size_t number) {
 
 void archive(Bytes input) {
   succeeds([&] {
-    const archive::Archive read(input, "fuzz.a");
+    const files::archive::Archive read(input, "fuzz.a");
     if (read.is_thin()) return;
-    const archive::Rebuilt same = archive::rebuild(read, {});
+    const files::archive::Rebuilt same = files::archive::rebuild(read, {});
     require(same.is_unchanged() && std::ranges::equal(bytes_of(same), input), "without changes it stays as it is");
     for (std::size_t i = 0; i < std::min<std::size_t>(read.members().size(), 4); ++i)
       succeeds([&] { rebuild(read, i); });

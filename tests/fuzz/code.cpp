@@ -27,12 +27,12 @@ void check(const elf::Image& image, const CodeCheck& found) {
 }  // namespace
 
 void code(Bytes input) {
-  static const bool has_decoder = code::Decoder::why_missing().empty();
+  static const bool has_decoder = rows::proof::Decoder::why_missing().empty();
   if (!has_decoder) return;
   succeeds([&] {
     const elf::Image image = elf::Image::of_bytes(input, "fuzz");
     if (!image.is_object()) elf::check_no_overlap(image);
-    check(image, code::check_cfi(image, {}));
+    check(image, rows::proof::check_cfi(image, {}));
   });
 }
 

@@ -21,7 +21,7 @@ void check(const elf::Image& image, const ConvertOptions& options) {
   const MemoryFile file(output.bytes), original;
   const elf::Image converted = elf::Image::open(file.descriptor(), "converted");
   const std::uint64_t size =
-      elf::restore_original(converted, elf::sframe_section, original.descriptor(), "original").size;
+      rewrite::restore_original(converted, elf::sframe_section, original.descriptor(), "original").size;
   require(size == image.file_bytes().size(), "the original has its size");
   const elf::Image restored = elf::Image::open(original.descriptor(), "original");
   require(std::ranges::equal(restored.file_bytes(), image.file_bytes()), "the original is given back");

@@ -29,8 +29,8 @@ void dwarf(Bytes input) {
   succeeds([&] {
     const elf::Image image = elf::Image::of_bytes(input, "fuzz");
     const elf::Image alternate = elf::Image::of_bytes(input, "fuzz");
-    sframe_gen::dwarf::SourcePlaces::alternate_of(image);
-    sframe_gen::dwarf::SourcePlaces places(image, &alternate, nullptr);
+    sframe_gen::trace::dwarf::SourcePlaces::alternate_of(image);
+    sframe_gen::trace::dwarf::SourcePlaces places(image, &alternate, nullptr);
     for (const std::uint64_t address : addresses_of(image)) {
       const auto& frames = places.at(address);
       constexpr std::size_t most_frames = 257;

@@ -33,7 +33,7 @@ verify::Caller caller_of(const cfi::Rules& rules, std::uint64_t pc, const sframe
   return caller;
 }
 
-void check(const go::GoFunction& function, const verify::GoFrames& frames, const sframe::AbiTraits& abi) {
+void check(const rows::go::GoFunction& function, const verify::GoFrames& frames, const sframe::AbiTraits& abi) {
   require(function.rows.empty() == function.gap.has_value(), "a function has rows, or a reason for none");
   for (std::size_t i = 0; i < function.rows.size(); ++i) {
     const std::uint32_t at = function.rows[i].pc_offset;
@@ -55,9 +55,9 @@ void go(Bytes input) {
     if (!table) return;
     const sframe::AbiTraits& abi = sframe::traits_of(elf::machine_of(image).abi);
     const verify::GoFrames frames(image, abi);
-    const go::Functions functions(image, std::move(*table));
+    const rows::go::Functions functions(image, std::move(*table));
     for (std::size_t i = 0; i < functions.size(); ++i) {
-      const go::GoFunction function = functions.function(i);
+      const rows::go::GoFunction function = functions.function(i);
       const elf::GoTable::Entry& described = functions.table().entries()[i];
       require(function.start == described.start && function.size <= described.end - described.start,
               "a function is where the table has it");

@@ -38,7 +38,7 @@ void read(Bytes bytes) {
     names.begin_after(image.header().e_entry);
     succeeds([&] { elf::check_preconditions(image); });
     succeeds([&] { cfi::load_frame_sections(image); });
-    succeeds([&] { stubs::find_stubs(image); });
+    succeeds([&] { rows::stubs::find_stubs(image); });
   });
 }
 

@@ -27,8 +27,8 @@ void parse(const std::vector<std::string>& words, Read read) {
 
 void options(Bytes input) {
   const MemoryFile file(input);
-  std::vector<std::string> words = launch::expand_response_files({"cc", "@" + file.path().string()});
-  launch::objects_made_by(words);
+  std::vector<std::string> words = cli::launch::expand_response_files({"cc", "@" + file.path().string()});
+  cli::launch::objects_made_by(words);
 
   words.assign(1, {});
   for (const std::byte byte : input) {

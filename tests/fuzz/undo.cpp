@@ -17,10 +17,10 @@ std::vector<std::byte> some(Choices& choices) {
 
 void undo(Bytes input) {
   const std::vector<std::byte> dictionary(64, std::byte{'d'});
-  succeeds([&] { elf::decode_undo(input, dictionary, {"fuzz", "record"}); });
+  succeeds([&] { rewrite::decode_undo(input, dictionary, {"fuzz", "record"}); });
 
   Choices choices(input);
-  elf::UndoRecord record;
+  rewrite::UndoRecord record;
   record.literals = some(choices);
   std::uint64_t offset = 0;
   for (std::uint64_t left = record.literals.size(), pieces = choices.below(5); pieces > 0; --pieces) {
@@ -36,8 +36,8 @@ void undo(Bytes input) {
     record.corrections.push_back({offset, some(choices)});
     offset += record.corrections.back().bytes.size();
   }
-  const std::vector<std::byte> encoded = elf::encode_undo(record, dictionary).value();
-  const auto decoded = elf::decode_undo(encoded, dictionary, {"fuzz", "record"});
+  const std::vector<std::byte> encoded = rewrite::encode_undo(record, dictionary).value();
+  const auto decoded = rewrite::decode_undo(encoded, dictionary, {"fuzz", "record"});
   require(decoded && decoded->record == record, "a record that was written is read");
 }
 

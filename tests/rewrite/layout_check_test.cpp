@@ -7,6 +7,8 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
+
+using namespace rewrite;
 namespace {
 
 class LayoutCheck : public testing::Test {
@@ -19,8 +21,9 @@ class LayoutCheck : public testing::Test {
 
   void expect_violation(const std::string& rule, const std::function<void(Fields&)>& edit) {
     change(folder_ / "good", folder_ / "bad", edit);
-    const std::string message =
-        failure_of([&] { check_layout(Image::open(small_library()), Image::open(folder_ / "bad"), Contents::All); });
+    const std::string message = failure_of([&] {
+      rewrite::check_layout(Image::open(small_library()), Image::open(folder_ / "bad"), rewrite::Contents::All);
+    });
     EXPECT_NE(message.find(rule), std::string::npos) << "wanted: " << rule << "\ngot: " << message;
   }
 
@@ -127,7 +130,7 @@ class StaleProperty : public LayoutCheck {
   }
 
   void expect_same_stale(const std::filesystem::path& input) {
-    const Layout layout = inject(input, folder_ / "output", 0x2345);
+    const rewrite::Layout layout = inject(input, folder_ / "output", 0x2345);
     EXPECT_EQ(run((folder_ / "output").string()).status, 0);
     const Elf64_Phdr before = *Image::open(input).find_segment(PT_GNU_PROPERTY);
     const auto same = std::ranges::find(layout.segments, std::uint32_t{PT_GNU_PROPERTY}, &Elf64_Phdr::p_type);
@@ -153,7 +156,8 @@ TEST_F(StaleProperty, MustNotBeginToLeadToANote) {
   inject(input, folder_ / "output", 0x2345);
   const auto violation = [&](const std::function<void(Elf64_Phdr&)>& edit) {
     change(folder_ / "output", folder_ / "bad", [&](Fields& f) { edit(f.segment(PT_GNU_PROPERTY)); });
-    return failure_of([&] { check_layout(Image::open(input), Image::open(folder_ / "bad"), Contents::All); });
+    return failure_of(
+        [&] { rewrite::check_layout(Image::open(input), Image::open(folder_ / "bad"), rewrite::Contents::All); });
   };
   EXPECT_EQ(violation([](Elf64_Phdr&) {}), "");
   const std::uint64_t note = Image::open(folder_ / "output").find_section(".note.gnu.property")->header.sh_offset;
@@ -169,10 +173,10 @@ TEST_F(StaleProperty, MustNotBeginToLeadToANote) {
 TEST_F(LayoutCheck, ViolationsLeaveTheTargetAlone) {
   write_text(folder_ / "target", "as it was");
   const Image image = Image::open(small_library());
-  Layout layout = plan_layout(image, 64);
+  rewrite::Layout layout = rewrite::plan_layout(image, 64);
   layout.segments.pop_back();
   layout.header.e_phnum -= 1;
-  EXPECT_THROW(rewrite(image, layout, in_chunks(payload(64)), folder_ / "target"), LayoutViolation);
+  EXPECT_THROW(rewrite::rewrite(image, layout, in_chunks(payload(64)), folder_ / "target"), LayoutViolation);
   EXPECT_EQ(read_text(folder_ / "target"), "as it was");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
 }
@@ -185,7 +189,7 @@ TEST_F(LayoutCheck, TakesASegmentThatBeginsWhereItDidInALargeAlignment) {
       run("gcc -shared -fPIC -nostdlib -Wl,-z,separate-code -o " + input.string() + " " + (folder_ / "a.c").string())
           .status,
       0);
-  const Layout layout = inject(input, folder_ / "good", 0x45);
+  const rewrite::Layout layout = inject(input, folder_ / "good", 0x45);
   EXPECT_EQ(layout.section_plan, SectionPlan::Gap);
   EXPECT_NO_THROW(check_layout(Image::open(input), Image::open(folder_ / "good"), Contents::All));
 }
@@ -197,7 +201,7 @@ TEST_F(LayoutCheck, SeesSegmentsThatShareAPageOf64KOnAArch64) {
   ASSERT_EQ(run("aarch64-linux-gnu-gcc -shared -fPIC -nostdlib -o " + input.string() + " " + (folder_ / "a.c").string())
                 .status,
             0);
-  const Layout layout = inject(input, folder_ / "good", 0x23456);
+  const rewrite::Layout layout = inject(input, folder_ / "good", 0x23456);
   ASSERT_EQ(layout.section_plan, SectionPlan::Tail);
   change(folder_ / "good", folder_ / "bad", [](Fields& f) {
     Elf64_Phdr& tail = last_load(f);
@@ -207,8 +211,8 @@ TEST_F(LayoutCheck, SeesSegmentsThatShareAPageOf64KOnAArch64) {
     tail.p_vaddr = align_up(end, 0x1000) + tail.p_offset % 0x1000;
     tail.p_align = 0x1000;
   });
-  const std::string message =
-      failure_of([&] { check_layout(Image::open(input), Image::open(folder_ / "bad"), Contents::All); });
+  const std::string message = failure_of(
+      [&] { rewrite::check_layout(Image::open(input), Image::open(folder_ / "bad"), rewrite::Contents::All); });
   EXPECT_NE(message.find("must share no page with the one before it"), std::string::npos) << message;
 }
 

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "sframe_gen/convert.hpp"
 #include "support/text.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
+
+using namespace rewrite;
 namespace {
 
 class LayoutOf : public testing::Test {
@@ -21,7 +24,7 @@ class LayoutOf : public testing::Test {
     return folder_ / "linked";
   }
 
-  Layout inject_into(const std::filesystem::path& file, std::size_t size) {
+  rewrite::Layout inject_into(const std::filesystem::path& file, std::size_t size) {
     return inject(file, folder_ / "output", size);
   }
 
@@ -41,7 +44,7 @@ class LayoutOf : public testing::Test {
   Folder folder_;
 };
 
-void expect_plan(const Layout& layout, const std::string& section, const std::string& table) {
+void expect_plan(const rewrite::Layout& layout, const std::string& section, const std::string& table) {
   EXPECT_EQ(name_of(layout.section_plan), section);
   EXPECT_EQ(name_of(layout.table_plan), table);
 }
@@ -52,7 +55,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 TEST_F(LayoutOf, PrefersTheGapBehindEhFrame) {
   const auto file = link("-pie -Wl,--build-id");
-  const Layout layout = inject_into(file, fits_a_gap);
+  const rewrite::Layout layout = inject_into(file, fits_a_gap);
   expect_plan(layout, "S1", "T1");
   const Image image = output();
   EXPECT_EQ(image.segments().size(), Image::open(file).segments().size() + 1);
@@ -67,7 +70,7 @@ TEST_F(LayoutOf, PrefersTheGapBehindEhFrame) {
 
 TEST_F(LayoutOf, BuildIdStaysInTheFirstPageWhereOthersMakeRoom) {
   const auto file = link("-pie -Wl,--build-id");
-  const Layout layout = inject_into(file, fits_a_gap);
+  const rewrite::Layout layout = inject_into(file, fits_a_gap);
   EXPECT_TRUE(contains(layout.moved_sections, ".interp"));
   EXPECT_FALSE(contains(layout.moved_sections, ".note.gnu.build-id"));
   EXPECT_FALSE(layout.build_id_left_first_page);
@@ -75,7 +78,7 @@ TEST_F(LayoutOf, BuildIdStaysInTheFirstPageWhereOthersMakeRoom) {
 
 TEST_F(LayoutOf, AddsASegmentWhereNoGapIsLargeEnough) {
   const auto file = link("-pie");
-  const Layout layout = inject_into(file, fits_no_gap);
+  const rewrite::Layout layout = inject_into(file, fits_no_gap);
   expect_plan(layout, "S2", "T1");
   const Image image = output();
   const Elf64_Phdr* last = nullptr;
@@ -96,7 +99,7 @@ TEST_F(LayoutOf, UsesUnusedProgramHeaders) {
     f.segment(PT_GNU_RELRO).p_type = PT_NULL;
   });
   for (const std::size_t size : {fits_a_gap, fits_no_gap}) {
-    const Layout layout = inject_into(folder_ / "null", size);
+    const rewrite::Layout layout = inject_into(folder_ / "null", size);
     EXPECT_EQ(name_of(layout.table_plan), "T0");
     EXPECT_EQ(layout.segments.size(), Image::open(folder_ / "null").segments().size());
   }
@@ -104,7 +107,7 @@ TEST_F(LayoutOf, UsesUnusedProgramHeaders) {
 
 TEST_F(LayoutOf, MovesTablesOfTheDynamicLinkerLast) {
   const auto file = link("-shared -fPIC -Wl,--hash-style=both", "int f(void) { return 1; }\n");
-  const Layout layout = inject_into(file, fits_no_gap);
+  const rewrite::Layout layout = inject_into(file, fits_no_gap);
   expect_plan(layout, "S2", "T2");
   EXPECT_FALSE(layout.changed_numbers.empty());
   EXPECT_FALSE(layout.build_id_left_first_page);
@@ -121,7 +124,7 @@ TEST_F(LayoutOf, ManyFunctionsStillHaveTheirSymbols) {
 
 TEST_F(LayoutOf, SymbolsMoveWithTheirSection) {
   const auto file = link("-pie");
-  const Layout layout = inject_into(file, fits_no_gap);
+  const rewrite::Layout layout = inject_into(file, fits_no_gap);
   ASSERT_TRUE(contains(layout.moved_sections, ".note.ABI-tag"));
   const std::string address = hex(output().find_section(".note.ABI-tag")->header.sh_addr).substr(2);
   EXPECT_NE(run("nm " + (folder_ / "output").string() + " | grep __abi_tag").output.find(address), std::string::npos);
@@ -189,7 +192,7 @@ TEST_F(LayoutOf, NotesThatStrippedProgramsReferToStay) {
 
 TEST_F(LayoutOf, LargePagesDoNotBlowUpTheFile) {
   const auto file = link("-no-pie -Wl,-z,max-page-size=0x200000,-z,noseparate-code");
-  const Layout layout = inject_into(file, fits_no_gap);
+  const rewrite::Layout layout = inject_into(file, fits_no_gap);
   EXPECT_LT(layout.growth, 0x10000);
   EXPECT_EQ(run((folder_ / "output").string()).status, 0);
   for (const Elf64_Phdr& segment : layout.segments) {
@@ -270,7 +273,7 @@ TEST_F(LayoutOf, SectionHeadersInFrontOfTheCodeAreNoObstacle) {
     f.segment(PT_LOAD).p_filesz = std::max<std::uint64_t>(f.segment(PT_LOAD).p_filesz, behind + table.size());
     f.segment(PT_LOAD).p_memsz = f.segment(PT_LOAD).p_filesz;
   });
-  const Layout layout = inject_into(moved, fits_no_gap);
+  const rewrite::Layout layout = inject_into(moved, fits_no_gap);
   EXPECT_EQ(name_of(layout.table_plan), "T0");
   EXPECT_EQ(run((folder_ / "output").string()).status, 0);
 }

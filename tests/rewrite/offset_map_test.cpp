@@ -7,7 +7,7 @@ namespace sframe_gen::elf {
 namespace {
 
 TEST(OffsetMap, ShiftsWhatStandsAtOrBehindAnInsertion) {
-  OffsetMap map;
+  rewrite::OffsetMap map;
   map.insert({0x200, 0x10});
   map.insert({0x100, 0x1000});
   EXPECT_EQ(map(0xff), 0xffU);
@@ -18,7 +18,7 @@ TEST(OffsetMap, ShiftsWhatStandsAtOrBehindAnInsertion) {
 }
 
 TEST(OffsetMap, InsertionsAtOnePlaceAddUp) {
-  OffsetMap map;
+  rewrite::OffsetMap map;
   map.insert({0x100, 8});
   map.insert({0x100, 8});
   map.insert({0x100, 0});

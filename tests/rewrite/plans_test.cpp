@@ -6,14 +6,18 @@
 
 #include <algorithm>
 
+#include "sframe_gen/convert.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
+
+using namespace rewrite;
 namespace {
 
 std::vector<TriedPlan> plans_tried_for(const std::filesystem::path& file, std::size_t size) {
   std::vector<TriedPlan> tried;
-  failure_of([&] { plan_layout(Image::open(file), size, sframe_section, HeaderMoves::Never, &tried); });
+  failure_of(
+      [&] { rewrite::plan_layout(Image::open(file), size, sframe_section, rewrite::HeaderMoves::Never, &tried); });
   return tried;
 }
 
@@ -24,19 +28,19 @@ const TriedPlan* find_taken(const std::vector<TriedPlan>& tried) {
 
 TEST(Plans, AreOrderedByTheirLeastCost) {
   const Image image = Image::open(small_library());
-  const auto plans = plans_for(image, find_existing_sframe(image), HeaderMoves::Never);
+  const auto plans = rewrite::plans_for(image, rewrite::find_existing_sframe(image), rewrite::HeaderMoves::Never);
   EXPECT_GT(plans.size(), 5U);
   EXPECT_TRUE(std::is_sorted(plans.begin(), plans.end(),
                              [](const LayoutPlan& a, const LayoutPlan& b) { return least_cost(a) < least_cost(b); }));
 }
 
 TEST(Plans, WorseCostsOutweighAllLesserOnes) {
-  Cost cheap;
+  rewrite::Cost cheap;
   cheap.tables = true;
   cheap.drops_note = true;
   cheap.section = SectionPlan::Tail;
   cheap.growth = 1 << 30;
-  Cost dear;
+  rewrite::Cost dear;
   dear.build_id = true;
   EXPECT_LT(cheap, dear);
 }
@@ -58,7 +62,7 @@ TEST(Plans, NotesMoveUnderARelroThatNamesOtherBytes) {
     f.segment(PT_GNU_RELRO).p_offset = 0;
     f.segment(PT_GNU_RELRO).p_filesz = 0x400;
   });
-  const Layout expected = inject(small_library(), folder / "expected", 64);
+  const rewrite::Layout expected = inject(small_library(), folder / "expected", 64);
   EXPECT_GT(expected.table_plan, TablePlan::Free);
   EXPECT_EQ(inject(folder / "library", folder / "output", 64).moved_sections, expected.moved_sections);
 }
@@ -68,8 +72,8 @@ TEST(Plans, AreTheSameWhetherAllAreTriedOrNot) {
   const Image image = Image::open(small_library());
   for (std::size_t size = 8; size < 0x3000; size = size * 2 + 8) {
     std::vector<TriedPlan> tried;
-    const Layout with = plan_layout(image, size, sframe_section, HeaderMoves::Never, &tried);
-    const Layout without = plan_layout(image, size);
+    const rewrite::Layout with = rewrite::plan_layout(image, size, sframe_section, rewrite::HeaderMoves::Never, &tried);
+    const rewrite::Layout without = rewrite::plan_layout(image, size);
     EXPECT_EQ(with.section_address, without.section_address);
     EXPECT_EQ(with.file_size, without.file_size);
     EXPECT_EQ(with.moved_sections, without.moved_sections);
@@ -94,7 +98,7 @@ TEST(Plans, GiveARepeatedNoteAwayBeforeTheBuildIdLeavesTheFirstPage) {
   ASSERT_EQ(run("gcc -pie -fuse-ld=bfd -Wl,--build-id -o " + (folder / "a").string() + " " + (folder / "a.c").string())
                 .status,
             0);
-  const Layout layout = inject(folder / "a", folder / "b", 0x2345);
+  const rewrite::Layout layout = inject(folder / "a", folder / "b", 0x2345);
   EXPECT_EQ(name_of(layout.section_plan), "S2");
   EXPECT_FALSE(layout.build_id_left_first_page);
   EXPECT_LT(Image::open(folder / "b").find_section(".note.gnu.build-id")->header.sh_offset, 0x1000U);

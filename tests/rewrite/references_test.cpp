@@ -9,6 +9,8 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
+
+using namespace rewrite;
 namespace {
 
 struct Tools {
@@ -44,7 +46,8 @@ std::string note_of(const std::string& name) {
 bool has_reference_to(const Image& image, const std::string& name) {
   const Section* const note = image.find_section(".note.gnu." + name);
   EXPECT_NE(note, nullptr) << name;
-  return note != nullptr && (has_direct_reference_to(image, *note) || has_relative_relocation_to(image, *note));
+  return note != nullptr &&
+         (rewrite::has_direct_reference_to(image, *note) || rewrite::has_relative_relocation_to(image, *note));
 }
 
 /// Notes and, as far from them as in real files, constants that are no note; stripped of their names.
@@ -267,7 +270,7 @@ class ReferencesInGo : public testing::Test {
     EXPECT_EQ(GoTable::find(image).has_value(), parts.has_module);
     const Section* const note = image.find_section(parts.note);
     EXPECT_NE(note, nullptr);
-    return note != nullptr && has_direct_reference_to(image, *note);
+    return note != nullptr && rewrite::has_direct_reference_to(image, *note);
   }
 
   static constexpr const char* word = " .balign 8\n .8byte 0x400810";

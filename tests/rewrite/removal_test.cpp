@@ -10,6 +10,8 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
+
+using namespace rewrite;
 namespace {
 
 constexpr std::size_t section_size = 0x2345;
@@ -23,16 +25,17 @@ class Removal : public testing::Test {
   }
   Image take_out() {
     const Image image = Image::open(folder_ / "converted");
-    write_without_section(image, image, sframe_section, folder_ / "without");
+    rewrite::write_without_section(image, image, sframe_section, folder_ / "without");
     return Image::open(folder_ / "without");
   }
   std::string refusal() {
-    return failure_of([&] { plan_removal(Image::open(folder_ / "converted"), sframe_section); });
+    return failure_of([&] { rewrite::plan_removal(Image::open(folder_ / "converted"), sframe_section); });
   }
   void expect_violation(const std::string& rule, const std::function<void(Fields&)>& edit) {
     change(folder_ / "without", folder_ / "bad", edit);
-    const std::string message = failure_of(
-        [&] { check_removal(Image::open(folder_ / "converted"), Image::open(folder_ / "bad"), sframe_section); });
+    const std::string message = failure_of([&] {
+      rewrite::check_removal(Image::open(folder_ / "converted"), Image::open(folder_ / "bad"), sframe_section);
+    });
     EXPECT_NE(message.find(rule), std::string::npos) << "wanted: " << rule << "\ngot: " << message;
   }
 

@@ -77,20 +77,20 @@ inline ByteChunks in_chunks(std::span<const std::byte> bytes) {
 
 /// Rewrites `input`, or what it was made from, as the program does. Checks all of the result, and that it can be
 /// undone.
-inline Layout inject(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size,
-                     const NewSection& section = sframe_section) {
+inline rewrite::Layout inject(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size,
+                              const NewSection& section = sframe_section) {
   const Image opened = Image::open(input);
-  const auto original = find_original(opened, section, {});
+  const auto original = rewrite::find_original(opened, section, {});
   const Image& image = original ? *original : opened;
-  Layout layout = plan_layout(image, size, section);
+  rewrite::Layout layout = rewrite::plan_layout(image, size, section);
   {
-    Rewrite rewrite(image, opened, output);
+    rewrite::Rewrite rewrite(image, opened, output);
     rewrite.place(layout);
     rewrite.finish(in_chunks(payload(size)));
   }
   const Image converted = Image::open(output);
-  check_layout(image, converted, Contents::All, section);
-  const auto restored = find_original(converted, section, {});
+  rewrite::check_layout(image, converted, rewrite::Contents::All, section);
+  const auto restored = rewrite::find_original(converted, section, {});
   const auto same = [](std::span<const std::byte> a, std::span<const std::byte> b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   };

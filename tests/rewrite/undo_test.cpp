@@ -7,6 +7,8 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
+
+using namespace rewrite;
 namespace {
 
 std::vector<std::byte> bytes_of(const std::string& text) {
@@ -14,15 +16,15 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-const UndoRecord example{.pieces = {{5, 1000, 70}, {0, 900, 20}, {2, 0, 0}},
-                         .literals = bytes_of("literal"),
-                         .new_index_of = {0, 2, 1, 3, 70000},
-                         .corrections = {{3, bytes_of("ab")}, {std::uint64_t{1} << 40, bytes_of("c")}}};
+const rewrite::UndoRecord example{.pieces = {{5, 1000, 70}, {0, 900, 20}, {2, 0, 0}},
+                                  .literals = bytes_of("literal"),
+                                  .new_index_of = {0, 2, 1, 3, 70000},
+                                  .corrections = {{3, bytes_of("ab")}, {std::uint64_t{1} << 40, bytes_of("c")}}};
 
 TEST(Deflate, DictionaryHasToBeTheSame) {
   const auto text = bytes_of("what a converted file says in its headers");
   const auto dictionary = bytes_of("a converted file says in its");
-  const auto stream = deflate(text, dictionary);
+  const auto stream = rewrite::deflate(text, dictionary);
   EXPECT_LT(stream.size(), deflate(text, {}).size());
   EXPECT_EQ(inflate(stream, text.size(), dictionary), text);
   EXPECT_FALSE(inflate(stream, text.size(), {}));
@@ -31,7 +33,7 @@ TEST(Deflate, DictionaryHasToBeTheSame) {
 
 TEST(Deflate, DamageAndWrongSizesAreNoticed) {
   const auto text = bytes_of(std::string(5000, 'x') + "tail");
-  const auto stream = deflate(text, {});
+  const auto stream = rewrite::deflate(text, {});
   EXPECT_EQ(inflate(stream, text.size(), {}), text);
   for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{5003}, std::uint64_t{5005}, UINT64_MAX})
     EXPECT_FALSE(inflate(stream, size, {})) << size;
@@ -42,11 +44,11 @@ TEST(Deflate, DamageAndWrongSizesAreNoticed) {
 }
 
 TEST(UndoRecord, ComesBackAsItWas) {
-  for (const UndoRecord& record : {UndoRecord{}, example}) {
+  for (const rewrite::UndoRecord& record : {rewrite::UndoRecord{}, example}) {
     const auto dictionary = bytes_of("dictionary");
-    auto encoded = encode_undo(record, dictionary).value();
-    digest_of(encoded)[15] = std::byte{7};
-    const auto decoded = decode_undo(encoded, dictionary, {"file", "record"});
+    auto encoded = rewrite::encode_undo(record, dictionary).value();
+    rewrite::digest_of(encoded)[15] = std::byte{7};
+    const auto decoded = rewrite::decode_undo(encoded, dictionary, {"file", "record"});
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->record, record);
     EXPECT_EQ(decoded->digest[15], std::byte{7});
@@ -55,7 +57,7 @@ TEST(UndoRecord, ComesBackAsItWas) {
 }
 
 TEST(UndoRecord, OfAnotherFormatIsNamed) {
-  auto encoded = encode_undo(example, {}).value();
+  auto encoded = rewrite::encode_undo(example, {}).value();
   encoded[3] = std::byte{2};
   EXPECT_EQ(failure_of([&] {
               decode_undo(encoded, {}, {"file", "record"});
@@ -65,9 +67,9 @@ TEST(UndoRecord, OfAnotherFormatIsNamed) {
 
 /// Any body may stand in a stream that is itself sound.
 TEST(UndoRecord, HostileBodiesAreMalformed) {
-  const auto good = encode_undo(example, {}).value();
+  const auto good = rewrite::encode_undo(example, {}).value();
   const auto body_of = [](std::span<const std::byte> encoded) {
-    return *inflate(encoded.subspan(21), std::to_integer<std::uint64_t>(encoded[20]), {});
+    return *rewrite::inflate(encoded.subspan(21), std::to_integer<std::uint64_t>(encoded[20]), {});
   };
   const auto body = body_of(good);
   std::size_t decoded = 0;
@@ -76,10 +78,10 @@ TEST(UndoRecord, HostileBodiesAreMalformed) {
       auto bad = body;
       bad[at] = poked;
       std::vector<std::byte> encoded(good.begin(), good.begin() + 21);
-      const auto stream = deflate(bad, {});
+      const auto stream = rewrite::deflate(bad, {});
       encoded.insert(encoded.end(), stream.begin(), stream.end());
       try {
-        if (decode_undo(encoded, {}, {"file", "record"})) ++decoded;
+        if (rewrite::decode_undo(encoded, {}, {"file", "record"})) ++decoded;
       } catch (const MalformedInput& failure) {
         EXPECT_NE(std::string(failure.what()).find("file: record+0x"), std::string::npos);
       }
@@ -90,15 +92,15 @@ TEST(UndoRecord, HostileBodiesAreMalformed) {
 
 /// Whoever reads a record can be made to take time and memory by a larger one.
 TEST(UndoRecord, IsWrittenOnlyIfItWouldBeRead) {
-  UndoRecord record;
-  record.pieces.resize(most_undo_pieces);
-  const auto largest = encode_undo(record, {});
+  rewrite::UndoRecord record;
+  record.pieces.resize(rewrite::most_undo_pieces);
+  const auto largest = rewrite::encode_undo(record, {});
   ASSERT_TRUE(largest);
   EXPECT_EQ(decode_undo(*largest, {}, {"file", "record"})->record, record);
   record.pieces.emplace_back();
   EXPECT_FALSE(encode_undo(record, {}));
 
-  UndoRecord zeros{{{std::uint64_t{32} << 20U, 0, 0}}, std::vector<std::byte>(std::size_t{32} << 20U), {}, {}};
+  rewrite::UndoRecord zeros{{{std::uint64_t{32} << 20U, 0, 0}}, std::vector<std::byte>(std::size_t{32} << 20U), {}, {}};
   EXPECT_FALSE(encode_undo(zeros, {}));
 }
 
@@ -113,13 +115,13 @@ TEST(IndexTables, RenumberingIsTakenBack) {
       return std::span(symbols).subspan(i * sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_shndx), 2);
     };
     for (std::size_t i = 0; i < now.size(); ++i) store(index_at(i), now[i], endian);
-    restore_section_indices(symbols, SHT_SYMTAB, endian, new_index_of);
+    rewrite::restore_section_indices(symbols, SHT_SYMTAB, endian, new_index_of);
     for (std::size_t i = 0; i < now.size(); ++i) EXPECT_EQ(load<std::uint16_t>(index_at(i), endian), before[i]);
 
     std::vector<std::byte> group(3 * sizeof(std::uint32_t));
     const auto word_at = [&](std::size_t i) { return std::span(group).subspan(4 * i, 4); };
     for (std::size_t i = 0; i < 3; ++i) store<std::uint32_t>(word_at(i), i == 2 ? 4 : 1, endian);
-    restore_section_indices(group, SHT_GROUP, endian, new_index_of);
+    rewrite::restore_section_indices(group, SHT_GROUP, endian, new_index_of);
     EXPECT_EQ(load<std::uint32_t>(word_at(0), endian), 1U);  // flags
     EXPECT_EQ(load<std::uint32_t>(word_at(1), endian), 2U);
     EXPECT_EQ(load<std::uint32_t>(word_at(2), endian), 3U);
@@ -131,7 +133,8 @@ class Undo : public testing::Test {
   void SetUp() override { inject(small_library(), folder_ / "converted", 0x100); }
 
   std::string restore(const std::string& name) {
-    return failure_of([&] { write_original(Image::open(folder_ / name), sframe_section, folder_ / "restored"); });
+    return failure_of(
+        [&] { rewrite::write_original(Image::open(folder_ / name), sframe_section, folder_ / "restored"); });
   }
   void expect_changed(const std::string& name) {
     EXPECT_NE(restore(name).find("modified since its conversion"), std::string::npos) << name;
@@ -189,7 +192,7 @@ TEST_F(Undo, FilesOfOthersHaveNothingToUndo) {
 TEST_F(Undo, AnotherSectionIsUndoneFirst) {
   inject(folder_ / "converted", folder_ / "both", 0x40, ctf_frame_section);
   expect_changed("both");
-  write_original(Image::open(folder_ / "both"), ctf_frame_section, folder_ / "restored");
+  rewrite::write_original(Image::open(folder_ / "both"), ctf_frame_section, folder_ / "restored");
   EXPECT_TRUE(read_text(folder_ / "restored") == read_text(folder_ / "converted"));
 }
 

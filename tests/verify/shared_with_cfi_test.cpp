@@ -56,13 +56,14 @@ TEST(RelocatedField, IsTheSameToJudgeAndJudged) {
     const auto machine = static_cast<std::uint16_t>(number);
     for (std::uint32_t type = 0; type < 2048; ++type) {
       const auto judge = verify::relocated_field(machine, type);
-      const auto judged = object::find_relocation_type(machine, type);
-      const bool has_meaning = judged && judged->form != object::RelocationForm::Nothing;
+      const auto judged = elf::object::find_relocation_type(machine, type);
+      const bool has_meaning = judged && judged->form != elf::object::RelocationForm::Nothing;
       ASSERT_EQ(judge.has_value(), has_meaning) << machine << ' ' << type;
       if (!judge) continue;
       ++with_meaning;
       EXPECT_EQ(judge->size, judged->size) << machine << ' ' << type;
-      EXPECT_EQ(judge->is_pc_relative, judged->form == object::RelocationForm::PcRelative) << machine << ' ' << type;
+      EXPECT_EQ(judge->is_pc_relative, judged->form == elf::object::RelocationForm::PcRelative)
+          << machine << ' ' << type;
     }
   }
   EXPECT_EQ(with_meaning, 13U);

@@ -37,7 +37,7 @@ elf::Image patched_image(const std::string& path, const std::string& before, con
 }
 
 sframe::Section gnu_section(const std::string& name) {
-  return object::read_sframe_sections(corpus_image(name + "/gnu.elf")).at(0).section;
+  return elf::object::read_sframe_sections(corpus_image(name + "/gnu.elf")).at(0).section;
 }
 
 Verification verified(const sframe::Section& section, const std::string& name) {
@@ -216,7 +216,7 @@ TEST(VerifyFileSection, RefusesASectionForAnotherMachine) {
   const elf::Image image = patched_image("aarch64/leaf/gnu.elf", std::string("\xe2\xde\x03\x05\x02\x00\x00", 7),
                                          std::string("\xe2\xde\x03\x05\x03\x00\xf8", 7));
   try {
-    object::read_sframe_sections(image);
+    elf::object::read_sframe_sections(image);
     FAIL() << "was taken";
   } catch (const MalformedInput& error) {
     EXPECT_EQ(error.what(), image.name() + ": .sframe+0x4: ABI is AMD64, but the file is for AArch64");

@@ -65,12 +65,12 @@ int run(const std::vector<std::string>& arguments) {
   if (command.empty()) throw command_line::UsageError("no program given");
   try {
     const auto path = backtrace::find_command(command.front());
-    if (path.empty()) throw launch::CannotStart(command.front(), ENOENT);
+    if (path.empty()) throw cli::launch::CannotStart(command.front(), ENOENT);
     const auto program = backtrace::look_at_program(path);
     if (!program.why_not.empty()) throw Refused(command.front(), program.why_not);
     set_preload(program.sanitizer_runtime);
-    launch::become(command);
-  } catch (const launch::CannotStart& failure) {
+    cli::launch::become(command);
+  } catch (const cli::launch::CannotStart& failure) {
     std::cerr << "sframe-backtrace: error: " << failure.what() << '\n';
     return failure.exit_status();
   }

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string_view>
 
-namespace sframe_gen::launch {
+namespace sframe_gen::cli::launch {
 
 namespace {
 
@@ -280,4 +280,4 @@ int run(const std::vector<std::string>& command) {
   return WEXITSTATUS(status);
 }
 
-}  // namespace sframe_gen::launch
+}  // namespace sframe_gen::cli::launch

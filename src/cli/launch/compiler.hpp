@@ -6,7 +6,7 @@
 
 #include "sframe_gen/error.hpp"
 
-namespace sframe_gen::launch {
+namespace sframe_gen::cli::launch {
 
 /// The arguments with every @FILE replaced by what FILE says, as gcc and clang read it: words part at white space,
 /// quotes of either kind hold them together, a backslash takes the next character as it is, and files may name files.
@@ -41,4 +41,4 @@ class CannotStart : public SystemFailure {
 /// command it ends this process as well. Throws CannotStart.
 int run(const std::vector<std::string>& command);
 
-}  // namespace sframe_gen::launch
+}  // namespace sframe_gen::cli::launch

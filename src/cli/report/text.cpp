@@ -265,8 +265,9 @@ class Details {
 
   void operator()(const LinkedOutcome& linked) const {
     write_section(linked.coverage, linked.section_size, at(linked.section_address), out_);
-    out_ << "  layout: " << elf::text_of(linked.section_plan).result << ", " << elf::text_of(linked.table_plan).result
-         << " (" << name_of(linked.section_plan) << '+' << name_of(linked.table_plan) << ')';
+    out_ << "  layout: " << rewrite::text_of(linked.section_plan).result << ", "
+         << rewrite::text_of(linked.table_plan).result << " (" << name_of(linked.section_plan) << '+'
+         << name_of(linked.table_plan) << ')';
     for (const std::string& name : linked.moved) out_ << ", " << printable(name) << " moved";
     if (linked.build_id_left_first_page)
       out_ << ", build-id no longer on the first page (older kernels look only there)";

@@ -10,7 +10,7 @@
 #include "files/stored_bytes.hpp"
 #include "support/bytes.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 namespace {
 
@@ -114,4 +114,4 @@ void check_object(const elf::Image& input, const elf::Image& output, Stored stor
   Check(input, output, stored).run();
 }
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

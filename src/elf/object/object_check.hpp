@@ -4,7 +4,7 @@
 
 #include "elf/image.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 /// Where both are: files are compared without holding them in memory, and holes in them not at all.
 enum class Stored : std::uint8_t { InMemory, InFiles };
@@ -19,4 +19,4 @@ enum class Stored : std::uint8_t { InMemory, InFiles };
 ///     the object has
 void check_object(const elf::Image& input, const elf::Image& output, Stored stored = Stored::InMemory);
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

@@ -6,7 +6,7 @@
 
 #include "elf/records.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 namespace {
 
@@ -80,4 +80,4 @@ files::Regions ObjectLayout::finish(std::vector<Elf64_Shdr> headers, std::uint32
   return std::move(form_);
 }
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

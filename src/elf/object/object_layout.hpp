@@ -9,7 +9,7 @@
 #include "files/regions.hpp"
 #include "support/bytes.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 /// An object on the way to another form: contents of sections as they are laid down, then the section headers.
 class ObjectLayout {
@@ -41,4 +41,4 @@ class ObjectLayout {
   ByteWriter output_;  ///< what follows `form_`
 };
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

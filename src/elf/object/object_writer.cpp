@@ -15,7 +15,7 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 namespace {
 
@@ -154,4 +154,4 @@ files::Regions with_section(const elf::Image& object, const NewObjectSection& ad
   return Writer(object, added).run();
 }
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

@@ -7,7 +7,7 @@
 #include "elf/image.hpp"
 #include "files/regions.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 /// One record of .rela.sframe: what it is for, and symbol + addend.
 struct NewRelocation {
@@ -33,4 +33,4 @@ struct NewObjectSection {
 /// bytes. The object must have passed check_preconditions. Throws MalformedInput and Refused.
 files::Regions with_section(const elf::Image& object, const NewObjectSection& added);
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

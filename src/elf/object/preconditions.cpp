@@ -11,7 +11,7 @@
 #include "elf/records.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 SectionNames::SectionNames(const elf::Image& object) {
   const std::uint32_t index = object.section_name_table_index();
@@ -100,4 +100,4 @@ void check_preconditions(const elf::Image& object, bool drop_signature) {
   elf::check_nothing_appended(object);
 }
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

@@ -6,7 +6,7 @@
 
 #include "elf/image.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 /// An object's section name table, to which names can be added. clang keeps symbol names in the same: what stands in it
 /// keeps its place.
@@ -35,4 +35,4 @@ void check_describable(const elf::Image& object);
 /// `drop_signature`: then what follows the section headers goes).
 void check_preconditions(const elf::Image& object, bool drop_signature);
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

@@ -13,7 +13,7 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 namespace {
 
@@ -321,4 +321,4 @@ void name_by_symbols_of(const elf::Image& object, std::span<std::vector<CodeRefe
     for (CodeReference& reference : of_section) symbols.rename(reference);
 }
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

@@ -10,7 +10,7 @@
 #include "elf/image.hpp"
 #include "elf/object/symbol_table.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 /// How a relocation changes the bytes it is for: stores S + A, or S + A - P, or nothing that matters to readers of call
 /// frame information (a personality routine's place in the global offset table).
@@ -105,4 +105,4 @@ RelocatedSection relocate(const elf::Image& object, const elf::Section& section,
 /// none.
 void name_by_symbols_of(const elf::Image& object, std::span<std::vector<CodeReference>> references);
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

@@ -15,7 +15,7 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 namespace {
 
@@ -328,4 +328,4 @@ void check_without_section(const elf::Image& input, const elf::Image& output, co
   ObjectRemovalCheck(input, output).run(name);
 }
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

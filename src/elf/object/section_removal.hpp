@@ -5,7 +5,7 @@
 #include "elf/image.hpp"
 #include "files/regions.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 /// Returns the object without the section `name`, its relocations, and the local symbols that are in it. Sections and
 /// symbols after them get lower numbers, and what names these follows. All else stays, but for its place in the file.
@@ -17,4 +17,4 @@ files::Regions without_section(const elf::Image& object, const std::string& name
 /// symbol of the same name, value and section, and no other contents have changed. Throws LayoutViolation.
 void check_without_section(const elf::Image& input, const elf::Image& output, const std::string& name);
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

@@ -11,7 +11,7 @@
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::vector<FileSection> read_with_remarks(const elf::Image& image) {
   return read_sections_of(image, true);
 }
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

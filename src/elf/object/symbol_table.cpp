@@ -6,7 +6,7 @@
 #include "elf/records.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 SymbolTable::SymbolTable(const elf::Image& image, std::uint32_t index) : image_(image), index_(index) {
   const auto& sections = image.sections();
@@ -80,4 +80,4 @@ std::string_view SymbolTable::name_of(const Symbol& symbol, std::size_t most) co
   return name;
 }
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

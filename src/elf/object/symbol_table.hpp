@@ -7,7 +7,7 @@
 
 #include "elf/image.hpp"
 
-namespace sframe_gen::object {
+namespace sframe_gen::elf::object {
 
 /// A symbol of an object, as far as relocations need it.
 struct Symbol {
@@ -42,4 +42,4 @@ class SymbolTable {
   std::span<const std::byte> wide_indices_;  ///< of SHT_SYMTAB_SHNDX
 };
 
-}  // namespace sframe_gen::object
+}  // namespace sframe_gen::elf::object

@@ -11,7 +11,7 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::archive {
+namespace sframe_gen::files::archive {
 
 namespace {
 
@@ -251,4 +251,4 @@ std::span<const std::byte> Archive::data_of(const Member& member) const {
   return thin_ ? std::span<const std::byte>() : bytes_.subspan(member.data_offset, member.size);
 }
 
-}  // namespace sframe_gen::archive
+}  // namespace sframe_gen::files::archive

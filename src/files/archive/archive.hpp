@@ -15,7 +15,7 @@
 ///
 ///     "!<arch>\n" or "!<thin>\n"
 ///     for each member, at an even offset: a header, its bytes (thin archives: of special members only), "\n" if odd
-namespace sframe_gen::archive {
+namespace sframe_gen::files::archive {
 
 inline constexpr std::string_view regular_magic = "!<arch>\n";
 inline constexpr std::string_view thin_magic = "!<thin>\n";
@@ -104,4 +104,4 @@ class Archive {
   std::optional<Index> index_;
 };
 
-}  // namespace sframe_gen::archive
+}  // namespace sframe_gen::files::archive

@@ -9,7 +9,7 @@
 #include "files/archive/archive.hpp"
 #include "support/bytes.hpp"
 
-namespace sframe_gen::archive {
+namespace sframe_gen::files::archive {
 
 namespace {
 
@@ -145,4 +145,4 @@ Rebuilt resize(const Archive& archive, const NewSizes& sizes) {
   return rebuilder.finish();
 }
 
-}  // namespace sframe_gen::archive
+}  // namespace sframe_gen::files::archive

@@ -8,7 +8,7 @@
 
 #include "files/archive/archive.hpp"
 
-namespace sframe_gen::archive {
+namespace sframe_gen::files::archive {
 
 /// An archive as pieces of the old one and new ones in turn, to be written one after the other.
 class Rebuilt {
@@ -40,4 +40,4 @@ Rebuilt rebuild(const Archive& archive, const NewContents& contents);
 /// The thin `archive` with the sizes of some members' files set: no offset changes.
 Rebuilt resize(const Archive& archive, const NewSizes& sizes);
 
-}  // namespace sframe_gen::archive
+}  // namespace sframe_gen::files::archive

@@ -10,14 +10,14 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
 class LayoutCheck {
  public:
-  LayoutCheck(const Image& input, const Image& output, const NewSection& added)
-      : in_(input), out_(output), added_(added), page_(layout_page(input)) {
+  LayoutCheck(const elf::Image& input, const elf::Image& output, const elf::NewSection& added)
+      : in_(input), out_(output), added_(added), page_(elf::layout_page(input)) {
     for (const Elf64_Phdr& segment : out_.segments()) {
       if (segment.p_type != PT_LOAD) continue;
       loads_.push_back(segment);
@@ -47,7 +47,7 @@ class LayoutCheck {
     if (!holds) throw LayoutViolation(in_.name(), name() + ' ' + rule + what);
   }
 
-  static bool is_loaded(const Image& image, const Elf64_Phdr& segment) {
+  static bool is_loaded(const elf::Image& image, const Elf64_Phdr& segment) {
     return std::any_of(image.segments().begin(), image.segments().end(), [&](const Elf64_Phdr& load) {
       return load.p_type == PT_LOAD && segment.p_vaddr >= load.p_vaddr &&
              segment.p_vaddr + segment.p_memsz <= load.p_vaddr + load.p_memsz &&
@@ -57,7 +57,7 @@ class LayoutCheck {
   }
 
   /// Address of the program headers as Linux before 5.18 computes it.
-  static std::uint64_t old_kernels_table(const Image& image) {
+  static std::uint64_t old_kernels_table(const elf::Image& image) {
     const Elf64_Phdr* const first = image.find_segment(PT_LOAD);
     return first == nullptr ? 0 : first->p_vaddr - first->p_offset + image.header().e_phoff;
   }
@@ -99,15 +99,15 @@ class LayoutCheck {
     require(Range{last.p_offset, last.p_offset + last.p_filesz}.contains(table) && table.begin % 8 == 0,
             "program headers that moved must lie in the last PT_LOAD, aligned to 8");
     const bool shares_page = std::any_of(loads_.begin(), loads_.end() - 1, [&](const Elf64_Phdr& load) {
-      return load.p_filesz != 0 && load.p_offset + load.p_filesz > align_down(last.p_offset, page_) &&
-             load.p_offset < align_up(last.p_offset + last.p_filesz, page_);
+      return load.p_filesz != 0 && load.p_offset + load.p_filesz > elf::align_down(last.p_offset, page_) &&
+             load.p_offset < elf::align_up(last.p_offset + last.p_filesz, page_);
     });
     require(!shares_page, "program headers that moved must share no page of the file with another PT_LOAD");
     require(old_kernels_table(out_) == last.p_vaddr + (table.begin - last.p_offset),
             "program headers that moved must be as far from the first PT_LOAD in the file as in memory");
   }
 
-  static const Elf64_Phdr* lowest_load(const Image& image) {
+  static const Elf64_Phdr* lowest_load(const elf::Image& image) {
     const Elf64_Phdr* lowest = nullptr;
     for (const Elf64_Phdr& segment : image.segments())
       if (segment.p_type == PT_LOAD && (lowest == nullptr || segment.p_vaddr < lowest->p_vaddr)) lowest = &segment;
@@ -131,12 +131,12 @@ class LayoutCheck {
       const bool holds_header = old.p_offset == 0 && old.p_filesz >= sizeof(Elf64_Ehdr);
       if (old.p_type != PT_LOAD || (!holds_header && bytes_before(old) == 0)) continue;
       const std::uint64_t address = old.p_vaddr - old.p_offset;
-      const Section* const section = out_.find_section(old_headers_name);
-      require_of([] { return std::string(old_headers_name); },
+      const elf::Section* const section = out_.find_section(elf::old_headers_name);
+      require_of([] { return std::string(elf::old_headers_name); },
                  section != nullptr && section->header.sh_flags == SHF_ALLOC && section->header.sh_addr == address &&
                      section->header.sh_size >= sizeof(Elf64_Ehdr),
                  "must cover the ELF header that stays in memory");
-      const Elf64_Ehdr header = load_header(out_.bytes_of(*section), out_.endian());
+      const Elf64_Ehdr header = elf::load_header(out_.bytes_of(*section), out_.endian());
       require(
           address + header.e_phoff == first.p_vaddr + out_.header().e_phoff && header.e_phnum == out_.header().e_phnum,
           "the ELF header that stays in memory must lead to the program headers");
@@ -172,7 +172,7 @@ class LayoutCheck {
                  load.p_filesz == 0 || (load.p_offset <= out_.file_bytes().size() &&
                                         load.p_filesz <= out_.file_bytes().size() - load.p_offset),
                  "must lie in the file");
-      require_of(name, is_power_of_two_or_zero(load.p_align), "must be aligned to a power of two");
+      require_of(name, elf::is_power_of_two_or_zero(load.p_align), "must be aligned to a power of two");
       require_of(name, (load.p_vaddr - load.p_offset) % std::max<std::uint64_t>(load.p_align, 1) == 0,
                  "must have an address and a file offset that agree modulo its alignment");
       if (previous != nullptr) {
@@ -180,14 +180,15 @@ class LayoutCheck {
         // A linker that aligns .text to more than a page puts the next PT_LOAD into what it is aligned to.
         const bool was_so = begins_as_before(load) && ends_as_before(*previous);
         require_of(name,
-                   was_so || align_down(load.p_vaddr, page_) >= align_up(previous->p_vaddr + previous->p_memsz, page_),
+                   was_so || elf::align_down(load.p_vaddr, page_) >=
+                                 elf::align_up(previous->p_vaddr + previous->p_memsz, page_),
                    "must share no page with the one before it");
       }
       require_of(name, agrees_by_page(load) || !input_agrees, "must agree with its file offset modulo a kernel's page");
       previous = &load;
     }
     // Static position independent programs find themselves by the one PT_LOAD at file offset 0.
-    const auto first_loads = [](const Image& image) {
+    const auto first_loads = [](const elf::Image& image) {
       return std::count_if(image.segments().begin(), image.segments().end(),
                            [](const Elf64_Phdr& s) { return s.p_type == PT_LOAD && s.p_offset == 0; });
     };
@@ -197,7 +198,7 @@ class LayoutCheck {
 
   /// AArch64's kernels with pages of 64 KiB map no segment that agrees in less, whatever its alignment says.
   bool agrees_by_page(const Elf64_Phdr& load) const {
-    const std::uint64_t page = std::min(layout_page(in_), machine_of(in_).largest_page);
+    const std::uint64_t page = std::min(elf::layout_page(in_), elf::machine_of(in_).largest_page);
     return (load.p_vaddr - load.p_offset) % page == 0;
   }
 
@@ -231,7 +232,7 @@ class LayoutCheck {
   /// PT_GNU_PROPERTY says the same as this PT_NOTE, and there is one PT_NOTE less.
   bool is_spared(const Elf64_Phdr& old) const {
     const Elf64_Phdr* const property = in_.find_segment(PT_GNU_PROPERTY);
-    const auto notes = [](const Image& image) {
+    const auto notes = [](const elf::Image& image) {
       return std::count_if(image.segments().begin(), image.segments().end(),
                            [](const Elf64_Phdr& s) { return s.p_type == PT_NOTE; });
     };
@@ -241,7 +242,7 @@ class LayoutCheck {
   }
 
   void kept_segment(const Elf64_Phdr& old, const Elf64_Phdr& now) const {
-    const auto name = [&] { return segment_type_name(old.p_type); };
+    const auto name = [&] { return elf::segment_type_name(old.p_type); };
     // Less than a page is too little for tools that lay the file out again; loads() sees that more is true.
     const bool raised = old.p_type == PT_LOAD && old.p_align < 0x1000 && now.p_align == 0x1000;
     require_of(name, old.p_flags == now.p_flags && (old.p_align == now.p_align || raised),
@@ -254,10 +255,10 @@ class LayoutCheck {
     const bool may_grow = old.p_type == PT_LOAD && old.p_filesz == old.p_memsz && (old.p_flags & PF_W) == 0;
     require_of(name, may_grow || (old.p_filesz + before == now.p_filesz && old.p_memsz + before == now.p_memsz),
                "must keep its size");
-    if (is_stale_property(in_, old)) return stale_property(old, now);
+    if (elf::is_stale_property(in_, old)) return stale_property(old, now);
     if (may_move && old.p_filesz != 0) {
       require_of(name, is_loaded(out_, now) || !is_loaded(in_, old), "must be loaded");
-      const auto was = moved_notes(in_, file_range(old), now.p_vaddr - old.p_vaddr);
+      const auto was = moved_notes(in_, elf::file_range(old), now.p_vaddr - old.p_vaddr);
       const auto is = out_.slice(now.p_offset, now.p_filesz, "segment");
       require_of(name, equal_bytes(was, is), "must keep its bytes");
     }
@@ -265,14 +266,14 @@ class LayoutCheck {
 
   /// What it leads to was no note, and is none now.
   void stale_property(const Elf64_Phdr& old, const Elf64_Phdr& now) const {
-    const auto name = [&] { return segment_type_name(old.p_type); };
+    const auto name = [&] { return elf::segment_type_name(old.p_type); };
     require_of(name, old.p_vaddr == now.p_vaddr, "must keep its address, as it leads to no note");
     const auto bytes = out_.slice(now.p_offset, now.p_filesz, "segment");
-    require_of(name, !has_property_note(bytes, out_.endian()), "must not begin to lead to a note");
+    require_of(name, !elf::has_property_note(bytes, out_.endian()), "must not begin to lead to a note");
   }
 
   const Elf64_Shdr& section_header() const {
-    const Section* const section = out_.find_section(added_.name);
+    const elf::Section* const section = out_.find_section(added_.name);
     if (section == nullptr) throw LayoutViolation(in_.name(), "there must be a " + std::string(added_.name));
     return section->header;
   }
@@ -280,7 +281,7 @@ class LayoutCheck {
   /// Stack tracers read one PT_GNU_SFRAME.
   void segment_of_section() const {
     const auto& segments = out_.segments();
-    const auto name = [&] { return segment_type_name(*added_.segment_type); };
+    const auto name = [&] { return elf::segment_type_name(*added_.segment_type); };
     if (std::ranges::count(segments, *added_.segment_type, &Elf64_Phdr::p_type) != 1)
       throw LayoutViolation(in_.name(), "there must be one " + name());
     const Elf64_Phdr& segment = *out_.find_segment(*added_.segment_type);
@@ -315,24 +316,25 @@ class LayoutCheck {
       const bool apart = other.p_vaddr + size <= header.sh_addr || end <= other.p_vaddr;
       const bool changes = other.p_type == PT_GNU_RELRO || other.p_type == PT_TLS;
       if (!apart && size != 0 && changes)
-        throw LayoutViolation(in_.name(), name() + " must not lie in " + segment_type_name(other.p_type));
+        throw LayoutViolation(in_.name(), name() + " must not lie in " + elf::segment_type_name(other.p_type));
     }
   }
 
-  const Image& in_;
-  const Image& out_;
-  const NewSection& added_;
+  const elf::Image& in_;
+  const elf::Image& out_;
+  const elf::NewSection& added_;
   std::vector<Elf64_Phdr> loads_;
   std::uint64_t page_;
 };
 
 }  // namespace
 
-void check_layout(const Image& input, const Image& output, Contents contents, const NewSection& added) {
+void check_layout(const elf::Image& input, const elf::Image& output, Contents contents, const elf::NewSection& added) {
   LayoutCheck(input, output, added).run(contents);
 }
 
-void check_filled(const Image& input, const Section& section, std::span<const std::byte> bytes, const Image& output) {
+void check_filled(const elf::Image& input, const elf::Section& section, std::span<const std::byte> bytes,
+                  const elf::Image& output) {
   const auto require = [&](bool holds, const char* rule) {
     if (!holds) throw LayoutViolation(output.name(), rule);
   };
@@ -347,4 +349,4 @@ void check_filled(const Image& input, const Section& section, std::span<const st
           "the rest of the section is zero");
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

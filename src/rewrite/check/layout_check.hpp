@@ -9,7 +9,7 @@
 #include "rewrite/check/section_check.hpp"
 #include "sframe_gen/error.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Compares the output with the input, without knowing how the layout was made. Throws LayoutViolation, which names
 /// the broken rule:
@@ -29,10 +29,12 @@ namespace sframe_gen::elf {
 ///   * links between sections still name the same sections
 ///   * a file without section headers gets none; every loaded byte stays, at its address, but for what may move, which
 ///     overlaps with nothing
-void check_layout(const Image& input, const Image& output, Contents contents, const NewSection& added = sframe_section);
+void check_layout(const elf::Image& input, const elf::Image& output, Contents contents,
+                  const elf::NewSection& added = elf::sframe_section);
 
 /// Compares a kernel with the input whose reserved `section` was filled with `bytes`: the rest of the section is zero,
 /// and no other byte changed. Throws LayoutViolation.
-void check_filled(const Image& input, const Section& section, std::span<const std::byte> bytes, const Image& output);
+void check_filled(const elf::Image& input, const elf::Section& section, std::span<const std::byte> bytes,
+                  const elf::Image& output);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

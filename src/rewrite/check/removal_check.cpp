@@ -11,22 +11,22 @@
 #include "rewrite/check/layout_check.hpp"
 #include "support/bytes.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
 class RemovalCheck {
  public:
-  RemovalCheck(const Image& input, const Image& output, const NewSection& removed)
+  RemovalCheck(const elf::Image& input, const elf::Image& output, const elf::NewSection& removed)
       : in_(input), out_(output), removed_(removed) {
-    for (const Section& section : in_.sections()) {
+    for (const elf::Section& section : in_.sections()) {
       number_now_.push_back(is_removed(section) ? SHN_ABS : static_cast<std::uint32_t>(kept_.size()));
       if (!is_removed(section)) kept_.push_back(section);
     }
   }
 
   void run() {
-    require(std::ranges::none_of(out_.sections(), [&](const Section& section) { return is_removed(section); }),
+    require(std::ranges::none_of(out_.sections(), [&](const elf::Section& section) { return is_removed(section); }),
             "the section and its undo record must be gone");
     header();
     segments();
@@ -39,7 +39,7 @@ class RemovalCheck {
     if (!holds) throw LayoutViolation(in_.name(), rule);
   }
 
-  bool is_removed(const Section& section) const {
+  bool is_removed(const elf::Section& section) const {
     return section.name == removed_.name || section.name == removed_.undo_name;
   }
 
@@ -87,12 +87,12 @@ class RemovalCheck {
     if (load.p_filesz != load.p_memsz) return false;
     const Range rest{load.p_offset + size, load.p_offset + load.p_filesz};
     const Range own = own_bytes();
-    const auto is_in_it = [&](const auto& header) { return file_range(header).overlaps(rest); };
+    const auto is_in_it = [&](const auto& header) { return elf::file_range(header).overlaps(rest); };
     const auto is_zero = [&](std::uint64_t begin, std::uint64_t end) {
       const auto part = begin < end ? in_.slice(begin, end - begin, "segment") : std::span<const std::byte>();
       return std::ranges::all_of(part, [](std::byte b) { return b == std::byte{0}; });
     };
-    const auto has_bytes_in_it = [&](const Section& section) {
+    const auto has_bytes_in_it = [&](const elf::Section& section) {
       return is_in_it(section.header) && !in_.bytes_of(section).empty();
     };
     return rest.overlaps(own) && std::ranges::none_of(kept_, has_bytes_in_it) &&
@@ -102,12 +102,12 @@ class RemovalCheck {
 
   /// Bytes of the section in the file, and what its program header adds: that of GNU ld 2.43 may reach further.
   Range own_bytes() const {
-    const Section* const section = in_.find_section(removed_.name);
+    const elf::Section* const section = in_.find_section(removed_.name);
     if (section == nullptr) return {};
-    Range own = file_range(section->header);
+    Range own = elf::file_range(section->header);
     for (const Elf64_Phdr& segment : in_.segments())
       if (segment.p_type == removed_.segment_type && segment.p_offset == own.begin)
-        own.end = std::max(own.end, file_range(segment).end);
+        own.end = std::max(own.end, elf::file_range(segment).end);
     return own;
   }
 
@@ -132,30 +132,30 @@ class RemovalCheck {
               "sections must keep their headers");
       if (expected.sh_type == SHT_SYMTAB || expected.sh_type == SHT_DYNSYM) symbols(kept_[i]);
       if (expected.sh_type == SHT_SYMTAB_SHNDX || expected.sh_type == SHT_GROUP)
-        changed_.push_back(file_range(expected));
+        changed_.push_back(elf::file_range(expected));
     }
     changed_.push_back(in_.section_table());
   }
 
-  void symbols(const Section& table) {
+  void symbols(const elf::Section& table) {
     const auto before = in_.bytes_of(table);
     const auto after = out_.slice(table.header.sh_offset, before.size(), "symbols");
     for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= before.size(); at += sizeof(Elf64_Sym)) {
-      const Elf64_Sym old = load_symbol(before.subspan(at), in_.endian());
-      Elf64_Sym now = load_symbol(after.subspan(at), out_.endian());
+      const Elf64_Sym old = elf::load_symbol(before.subspan(at), in_.endian());
+      Elf64_Sym now = elf::load_symbol(after.subspan(at), out_.endian());
       require(now.st_shndx == number_now(old.st_shndx), "symbols must keep their section");
       now.st_shndx = old.st_shndx;
       require(std::ranges::equal(std::as_bytes(std::span(&old, 1)), std::as_bytes(std::span(&now, 1))),
               "symbols must stay");
     }
-    changed_.push_back(file_range(table.header));
+    changed_.push_back(elf::file_range(table.header));
   }
 
   void bytes() {
     const auto before = in_.file_bytes(), after = out_.file_bytes();
     changed_.push_back(own_bytes());
-    if (const Section* const record = in_.find_section(removed_.undo_name))
-      changed_.push_back(file_range(record->header));
+    if (const elf::Section* const record = in_.find_section(removed_.undo_name))
+      changed_.push_back(elf::file_range(record->header));
     const RangeSet all(std::vector<Range>{{0, before.size()}});
     for (const Range& range : all.without(RangeSet(changed_))) {
       require(range.end <= after.size() &&
@@ -164,18 +164,18 @@ class RemovalCheck {
     }
   }
 
-  const Image& in_;
-  const Image& out_;
-  const NewSection& removed_;
+  const elf::Image& in_;
+  const elf::Image& out_;
+  const elf::NewSection& removed_;
   std::vector<std::uint32_t> number_now_;  ///< of a section of the input, by its number there
-  std::vector<Section> kept_;              ///< of the input
+  std::vector<elf::Section> kept_;         ///< of the input
   std::vector<Range> changed_;             ///< parts of the file that may change, and were looked at
 };
 
 }  // namespace
 
-void check_removal(const Image& input, const Image& output, const NewSection& removed) {
+void check_removal(const elf::Image& input, const elf::Image& output, const elf::NewSection& removed) {
   RemovalCheck(input, output, removed).run();
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -10,7 +10,7 @@
 #include "rewrite/plan/movable.hpp"
 #include "support/bytes.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
@@ -27,21 +27,21 @@ void put_copies(const OffsetMap& map, std::uint64_t begin, std::uint64_t end, fi
 
 std::vector<std::byte> header_bytes(const Elf64_Ehdr& header, Endian endian) {
   std::vector<std::byte> bytes(sizeof(Elf64_Ehdr));
-  store_header(bytes, header, endian);
+  elf::store_header(bytes, header, endian);
   return bytes;
 }
 
 std::vector<std::byte> segment_table(const Layout& layout, Endian endian) {
   std::vector<std::byte> bytes(layout.segments.size() * sizeof(Elf64_Phdr));
   for (std::size_t i = 0; i < layout.segments.size(); ++i)
-    store_segment(std::span(bytes).subspan(i * sizeof(Elf64_Phdr)), layout.segments[i], endian);
+    elf::store_segment(std::span(bytes).subspan(i * sizeof(Elf64_Phdr)), layout.segments[i], endian);
   return bytes;
 }
 
 std::vector<std::byte> section_table(const Layout& layout, Endian endian) {
   std::vector<std::byte> bytes(layout.sections.size() * sizeof(Elf64_Shdr));
   for (std::size_t i = 0; i < layout.sections.size(); ++i)
-    store_section(std::span(bytes).subspan(i * sizeof(Elf64_Shdr)), layout.sections[i].header, endian);
+    elf::store_section(std::span(bytes).subspan(i * sizeof(Elf64_Shdr)), layout.sections[i].header, endian);
   return bytes;
 }
 
@@ -50,10 +50,11 @@ bool is_symbol_table(std::uint32_t section_type) {
 }
 
 /// Moves symbols with the sections that they are in. `table` is what `symbols` becomes.
-void move_symbols(const Image& image, const Layout& layout, const Section& symbols, std::span<std::byte> table) {
+void move_symbols(const elf::Image& image, const Layout& layout, const elf::Section& symbols,
+                  std::span<std::byte> table) {
   const auto before = image.bytes_of(symbols);
   for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= before.size(); at += sizeof(Elf64_Sym)) {
-    const Elf64_Sym symbol = load_symbol(before.subspan(at), image.endian());
+    const Elf64_Sym symbol = elf::load_symbol(before.subspan(at), image.endian());
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= image.sections().size()) continue;
     const Elf64_Shdr& section = image.sections()[symbol.st_shndx].header;
     const std::uint32_t now = layout.new_index_of[symbol.st_shndx];
@@ -61,15 +62,15 @@ void move_symbols(const Image& image, const Layout& layout, const Section& symbo
     const std::uint64_t delta = layout.sections[now].header.sh_addr - section.sh_addr;
     // __ehdr_start belongs to the first section by its index, but not by its value. The code goes on using the old
     // address of a library's mark.
-    const bool is_in_section = holds_address(section, symbol.st_value) || symbol.st_value == section.sh_addr;
+    const bool is_in_section = elf::holds_address(section, symbol.st_value) || symbol.st_value == section.sh_addr;
     if (delta != 0 && is_in_section && !is_library_mark(image, symbols, symbol))
-      store<std::uint64_t>(table.subspan(at + symbol_value_at), symbol.st_value + delta, image.endian());
+      store<std::uint64_t>(table.subspan(at + elf::symbol_value_at), symbol.st_value + delta, image.endian());
   }
 }
 
 /// Puts tables of section indices and symbols in their place, as `layout` renumbers and moves them.
-void put_index_tables(const Image& image, const Layout& layout, files::Regions& contents) {
-  for (const Section& section : image.sections()) {
+void put_index_tables(const elf::Image& image, const Layout& layout, files::Regions& contents) {
+  for (const elf::Section& section : image.sections()) {
     const std::uint32_t type = section.header.sh_type;
     if (!has_section_indices(type)) continue;
     const auto before = image.bytes_of(section);
@@ -101,7 +102,7 @@ bool has_section_indices(std::uint32_t section_type) {
 void renumber_sections(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
                        const std::vector<std::uint32_t>& index_of) {
   if (is_symbol_table(section_type))
-    return renumber_each<std::uint16_t>(table, symbol_section_at, sizeof(Elf64_Sym), endian, index_of);
+    return renumber_each<std::uint16_t>(table, elf::symbol_section_at, sizeof(Elf64_Sym), endian, index_of);
   // A group's first word holds flags.
   const std::size_t first = section_type == SHT_GROUP ? sizeof(std::uint32_t) : 0;
   renumber_each<std::uint32_t>(table, first, sizeof(std::uint32_t), endian, index_of);
@@ -119,7 +120,7 @@ files::Regions copied_input(const Layout& layout) {
   return contents;
 }
 
-files::Regions contents_of(const Image& image, const Layout& layout) {
+files::Regions contents_of(const elf::Image& image, const Layout& layout) {
   files::Regions contents = copied_input(layout);
   // Without section headers, their indices mean nothing, and no symbol moves.
   if (!layout.sections.empty()) put_index_tables(image, layout, contents);
@@ -142,4 +143,4 @@ files::Regions contents_of(const Image& image, const Layout& layout) {
   return contents;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -8,7 +8,7 @@
 #include "files/regions.hpp"
 #include "rewrite/plan/layout.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Checks whether sections of this type hold indices of other sections: symbol tables, SHT_SYMTAB_SHNDX and SHT_GROUP.
 bool has_section_indices(std::uint32_t section_type);
@@ -22,6 +22,6 @@ files::Regions copied_input(const Layout& layout);
 
 /// Returns the output without the bytes of the new section, in whose place there is a hole, and without what gives the
 /// input back (undo/undo.hpp).
-files::Regions contents_of(const Image& image, const Layout& layout);
+files::Regions contents_of(const elf::Image& image, const Layout& layout);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

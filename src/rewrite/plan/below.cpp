@@ -10,7 +10,7 @@
 #include "elf/records.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
@@ -24,8 +24,8 @@ PlanFailure impossible(std::string why) {
   return {.in_table = true, .why = std::move(why)};
 }
 
-std::optional<PlanFailure> check_program(const Image& image) {
-  if (image.find_section(old_headers_name) != nullptr) return impossible("pages have been put there before");
+std::optional<PlanFailure> check_program(const elf::Image& image) {
+  if (image.find_section(elf::old_headers_name) != nullptr) return impossible("pages have been put there before");
   // patchelf before 0.19 moves the sections of a dynamic program by what stands at its lowest address.
   if (image.find_segment(PT_INTERP) != nullptr)
     return impossible("it has a dynamic loader, and patchelf would break it");
@@ -40,14 +40,14 @@ void keep_build_id_in_first_page(const Task& task, Placement& placement) {
   const auto& found = task.movability.group_at(task.build_id->begin);
   const auto* const group = std::get_if<MovedSections>(&found);
   if (group == nullptr || group->plan != TablePlan::Notes) return;
-  Placed placed{*group, false, true, 0, align_up(placement.head.size, group->alignment), 0};
+  Placed placed{*group, false, true, 0, elf::align_up(placement.head.size, group->alignment), 0};
   placement.head.size = placed.address + group->range.size();
   placement.space.release(group->range);
   placement.groups.push_back(std::move(placed));
 }
 
 /// The PT_LOAD at the lowest address; null where there is none.
-const Elf64_Phdr* lowest_load(const Image& image) {
+const Elf64_Phdr* lowest_load(const elf::Image& image) {
   const Elf64_Phdr* lowest = nullptr;
   for (const Elf64_Phdr& segment : image.segments())
     if (segment.p_type == PT_LOAD && (lowest == nullptr || segment.p_vaddr < lowest->p_vaddr)) lowest = &segment;
@@ -56,22 +56,22 @@ const Elf64_Phdr* lowest_load(const Image& image) {
 
 /// Finds addresses for the new pages, whose size is known by now.
 std::optional<PlanFailure> find_addresses(const Task& task, Placement& placement) {
-  const Image& image = task.image;
+  const elf::Image& image = task.image;
   const std::uint64_t page = placement.loads.page();
-  const std::uint64_t begin = align_down(lowest_load(image)->p_vaddr, page);
+  const std::uint64_t begin = elf::align_down(lowest_load(image)->p_vaddr, page);
   Head& head = placement.head;
-  head.pages = align_up(head.size, page);
-  head.alignment = load_alignment(image);
+  head.pages = elf::align_up(head.size, page);
+  head.alignment = elf::load_alignment(image);
   // lld's programs begin at 2 MiB. Linked for pages of that size as well, they leave room for smaller ones only.
   std::uint64_t size = head.pages;
   if (begin < lowest_address + head.pages) {
-    head.alignment = std::min(page, machine_of(image).largest_page);
-    size = align_up(head.size, head.alignment);
+    head.alignment = std::min(page, elf::machine_of(image).largest_page);
+    size = elf::align_up(head.size, head.alignment);
   }
   if (begin < lowest_address || begin - lowest_address < size)
     return impossible("there are no " + count_of(size, "byte") + " of addresses between " + hex(lowest_address) +
                       " and " + hex(begin));
-  for (const Section& section : image.sections()) {
+  for (const elf::Section& section : image.sections()) {
     if ((section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_size != 0 && section.header.sh_addr < begin)
       return impossible("section " + section.name + " is there");
   }
@@ -81,7 +81,7 @@ std::optional<PlanFailure> find_addresses(const Task& task, Placement& placement
 
 /// The lowest PT_LOAD, where the kernel maps the ELF header with it although it begins after that: pages are mapped as
 /// a whole. Null where it does not. Seen in what ld.lld --omagic links.
-const Elf64_Phdr* load_that_shares_page_of_header(const Image& image) {
+const Elf64_Phdr* load_that_shares_page_of_header(const elf::Image& image) {
   constexpr std::uint64_t smallest_page = 0x1000;
   const Elf64_Phdr* const lowest = lowest_load(image);
   if (lowest == nullptr || lowest->p_offset == 0 || lowest->p_offset >= smallest_page) return nullptr;
@@ -91,7 +91,7 @@ const Elf64_Phdr* load_that_shares_page_of_header(const Image& image) {
 }
 
 /// The addresses of the input's ELF header and program headers; empty where they are not in memory.
-Range addresses_of_headers(const Image& image) {
+Range addresses_of_headers(const elf::Image& image) {
   const std::uint64_t size = image.segment_table().end;
   if (const auto load = header_load(image)) {
     const Elf64_Phdr& segment = image.segments()[*load];
@@ -105,7 +105,7 @@ Range addresses_of_headers(const Image& image) {
 }
 
 /// Lets the PT_LOAD that shares the page of the ELF header hold it from now on.
-void take_in_header(const Image& image, std::vector<Elf64_Phdr>& segments) {
+void take_in_header(const elf::Image& image, std::vector<Elf64_Phdr>& segments) {
   const Elf64_Phdr* const shared = load_that_shares_page_of_header(image);
   if (shared == nullptr) return;
   const auto load = std::ranges::find_if(segments, [&](const Elf64_Phdr& segment) {
@@ -129,7 +129,7 @@ std::optional<PlanFailure> put_pages_below(const Task& task, Placement& placemen
   keep_build_id_in_first_page(task, placement);
   if (placement.plan.section == SectionPlan::Head) {
     placement.section.in_head = true;
-    placement.section.address = align_up(head.size, task.section.alignment);
+    placement.section.address = elf::align_up(head.size, task.section.alignment);
     head.size = placement.section.address + task.section_size;
   }
   if (auto failure = find_addresses(task, placement)) return failure;
@@ -167,4 +167,4 @@ std::optional<Elf64_Shdr> old_headers_section(const Task& task, const Placement&
   return Elf64_Shdr{0, SHT_PROGBITS, SHF_ALLOC, addresses.begin, placement.head.pages, addresses.size(), 0, 0, 8, 0};
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

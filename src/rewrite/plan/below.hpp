@@ -13,7 +13,7 @@
 ///
 ///     file        [ELF header, table, section]|[old ELF header, old table, ...    | the file as it was follows
 ///     addresses   [Head                      ]|[the program's first PT_LOAD ...
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Finds addresses for the new pages, and puts into them what they hold.
 std::optional<PlanFailure> put_pages_below(const Task& task, Placement& placement);
@@ -25,4 +25,4 @@ void lay_out_pages_below(const Task& task, const Placement& placement, Layout& l
 /// section claims. None if they are not in memory, or under another plan.
 std::optional<Elf64_Shdr> old_headers_section(const Task& task, const Placement& placement);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

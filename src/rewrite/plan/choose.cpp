@@ -10,7 +10,7 @@
 #include "rewrite/plan/plan_texts.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
@@ -70,7 +70,7 @@ class Cheapest {
     std::string why = text_of(in_place);
     if (below_) why += "; nor can pages be put below it, as " + below_->why;
     if (moved_) why += "; nor can the headers move, as " + moved_->why;
-    if (is_dynamic_loader(task_.image))
+    if (elf::is_dynamic_loader(task_.image))
       why = "dynamic loader, to which no segment can be added safely, and " + why;
     else if (in_place.in_table && could_move())
       why += " (--move-headers moves them to the end of the file)";
@@ -92,9 +92,9 @@ class Cheapest {
 
 }  // namespace
 
-Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section, HeaderMoves moves,
-                   std::vector<TriedPlan>* tried) {
-  check_preconditions(image);
+Layout plan_layout(const elf::Image& image, std::uint64_t section_size, const elf::NewSection& section,
+                   HeaderMoves moves, std::vector<TriedPlan>* tried) {
+  elf::check_preconditions(image);
   if (section_size == 0 || section_size > largest_section)
     throw Refused(image.name(),
                   "a " + std::string(section.name) + " of " + count_of(section_size, "byte") + " is impossible");
@@ -105,7 +105,7 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   const ExistingSframe existing = find_existing_sframe(image, section);
   const FileSpace space(image);
   const LoadGrowth loads(image, section.name);
-  const auto build_id = build_id_in_first_page(image);
+  const auto build_id = elf::build_id_in_first_page(image);
   const Task task{image, movability, existing, space, loads, build_id, section, section_size, moves};
   Cheapest cheapest(task, tried);
   for (const LayoutPlan& plan : plans_for(image, existing, moves)) {
@@ -115,4 +115,4 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   return cheapest.layout();
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -15,12 +15,13 @@
 ///     placement  what stands where under one plan
 ///     layout     every decision of the rewrite, as a value
 ///     choose     the cheapest plan that works becomes the layout
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Plans room for `section_size` bytes of `section`: of the plans that keep the file sound, the cheapest (plans.hpp).
 /// Throws Refused with the reason when there is none. With `tried` all plans are worked out, and told there even then;
 /// without, only as many as it takes.
-Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section = sframe_section,
-                   HeaderMoves moves = HeaderMoves::Never, std::vector<TriedPlan>* tried = nullptr);
+Layout plan_layout(const elf::Image& image, std::uint64_t section_size,
+                   const elf::NewSection& section = elf::sframe_section, HeaderMoves moves = HeaderMoves::Never,
+                   std::vector<TriedPlan>* tried = nullptr);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

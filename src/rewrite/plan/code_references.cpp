@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
@@ -60,14 +60,14 @@ constexpr std::uint64_t sign_extended(std::uint64_t value, unsigned bits) {
 
 /// Returns the distance that ADR (in bytes) or ADRP (in pages) adds.
 constexpr std::uint64_t adr_distance(std::uint32_t word) {
-  return sign_extended((word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3), 21);
+  return aarch64::sign_extended((word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3), 21);
 }
 
 /// What is added to the base register, if this forms an address from one.
 constexpr std::optional<std::uint64_t> offset_from_base(std::uint32_t word) {
   const std::uint64_t immediate = word >> 10 & 0xfff;
-  if (is_add_immediate(word)) return immediate;
-  if (!is_load_or_store(word)) return {};
+  if (aarch64::is_add_immediate(word)) return immediate;
+  if (!aarch64::is_load_or_store(word)) return {};
   const bool is_quad = (word & 0x04800000) == 0x04800000 && word >> 30 == 0;
   return immediate << (is_quad ? 4 : word >> 30);
 }
@@ -79,8 +79,8 @@ constexpr bool replaces(std::uint32_t word, unsigned reg) {
   const bool is_logical = (word & 0x1f000000) == 0x0a000000;
   const bool is_move = (word & 0x7f800000) == 0x52800000 || (word & 0x7f800000) == 0x12800000;
   const bool is_load = (word & 0x3fc00000) == 0x39400000;
-  return destination(word) == reg &&
-         (is_adr(word) || is_adrp(word) || is_add_or_subtract || is_logical || is_move || is_load);
+  return aarch64::destination(word) == reg &&
+         (aarch64::is_adr(word) || aarch64::is_adrp(word) || is_add_or_subtract || is_logical || is_move || is_load);
 }
 
 /// A way from an instruction to another than the one after it. Calls come back.
@@ -90,11 +90,11 @@ struct Branch {
   std::optional<std::uint64_t> distance{};  ///< in instructions, modulo 2^64
 };
 
-constexpr Branch branch_of(std::uint32_t word) {
-  if ((word & 0xfc000000) == 0x14000000) return {true, false, sign_extended(word & 0x3ffffff, 26)};
+constexpr aarch64::Branch branch_of(std::uint32_t word) {
+  if ((word & 0xfc000000) == 0x14000000) return {true, false, aarch64::sign_extended(word & 0x3ffffff, 26)};
   const bool is_conditional = (word & 0xff000000) == 0x54000000 || (word & 0x7e000000) == 0x34000000;
-  if (is_conditional) return {false, false, sign_extended(word >> 5 & 0x7ffff, 19)};
-  if ((word & 0x7e000000) == 0x36000000) return {false, false, sign_extended(word >> 5 & 0x3fff, 14)};
+  if (is_conditional) return {false, false, aarch64::sign_extended(word >> 5 & 0x7ffff, 19)};
+  if ((word & 0x7e000000) == 0x36000000) return {false, false, aarch64::sign_extended(word >> 5 & 0x3fff, 14)};
   if ((word & 0xfe1f0000) != 0xd61f0000) return {};
   // BR, BLR, RET and ERET, with authentication or without.
   const unsigned operation = word >> 21 & 7;
@@ -106,8 +106,8 @@ constexpr std::size_t reach = 1024;
 
 /// Whether the instruction adds low bits to the page in `page_register`, which makes an address in `wanted`.
 bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, const Range& wanted) {
-  if (base(word) != page_register) return false;
-  const auto offset = offset_from_base(word);
+  if (aarch64::base(word) != page_register) return false;
+  const auto offset = aarch64::offset_from_base(word);
   return offset && wanted.contains(page + *offset);
 }
 
@@ -116,7 +116,7 @@ bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, c
 /// in one static program of a hundred.
 class PageUse {
  public:
-  PageUse(const InstructionWords& words, SearchBudget& budget)
+  PageUse(const aarch64::InstructionWords& words, SearchBudget& budget)
       : words_(words), budget_(budget), is_seen_(words.count()) {}
 
   /// Whether an instruction that is reached from the ADRP at the index, with the page still in its register, makes an
@@ -135,7 +135,7 @@ class PageUse {
   /// code's own use. Calls keep all registers, as those of a compiler that knows the callee may; into callees, where
   /// callers' registers mean nothing to a compiler, it is not followed.
   Reached follow(std::size_t adrp, std::uint64_t page, const Range& wanted) {
-    const unsigned page_register = destination(words_[adrp]);
+    const unsigned page_register = aarch64::destination(words_[adrp]);
     Reached result = Reached::No;
     for (const std::size_t index : seen_) is_seen_[index] = false;
     seen_.clear();
@@ -149,9 +149,9 @@ class PageUse {
         is_seen_[at] = true;
         seen_.push_back(at);
         const std::uint32_t instruction = words_[at];
-        if (completes(instruction, page_register, page, wanted)) return Reached::Yes;
-        if (replaces(instruction, page_register)) break;
-        const Branch branch = branch_of(instruction);
+        if (aarch64::completes(instruction, page_register, page, wanted)) return Reached::Yes;
+        if (aarch64::replaces(instruction, page_register)) break;
+        const aarch64::Branch branch = aarch64::branch_of(instruction);
         if (branch.distance) pending_.push_back(at + *branch.distance);
         if (branch.is_unknown) result = Reached::Unknown;
         if (branch.ends) break;
@@ -162,16 +162,16 @@ class PageUse {
   }
 
   bool is_made_nearby(std::size_t adrp, std::uint64_t page, const Range& wanted) {
-    if (budget_.near < 2 * reach) return true;
-    budget_.near -= 2 * reach;
-    const unsigned page_register = destination(words_[adrp]);
-    const std::size_t end = std::min(words_.count(), adrp + reach);
-    for (std::size_t i = adrp - std::min(adrp, reach); i < end; ++i)
-      if (completes(words_[i], page_register, page, wanted)) return true;
+    if (budget_.near < 2 * aarch64::reach) return true;
+    budget_.near -= 2 * aarch64::reach;
+    const unsigned page_register = aarch64::destination(words_[adrp]);
+    const std::size_t end = std::min(words_.count(), adrp + aarch64::reach);
+    for (std::size_t i = adrp - std::min(adrp, aarch64::reach); i < end; ++i)
+      if (aarch64::completes(words_[i], page_register, page, wanted)) return true;
     return false;
   }
 
-  const InstructionWords words_;
+  const aarch64::InstructionWords words_;
   SearchBudget& budget_;
   std::vector<bool> is_seen_;         ///< per instruction, in this search
   std::vector<std::size_t> seen_;     ///< those that are
@@ -281,15 +281,17 @@ bool overlaps_page(std::uint64_t page, const Range& wanted) {
 
 bool relative_operand_aarch64(const CodeBytes& code, const Range& wanted, SearchBudget& budget) {
   using namespace aarch64;
-  const InstructionWords words(code);
-  PageUse pages(words, budget);
+  const aarch64::InstructionWords words(code);
+  aarch64::PageUse pages(words, budget);
   for (std::size_t i = 0; i < words.count(); ++i) {
     const std::uint32_t word = words[i];
     const std::uint64_t address = code.address + i * sizeof(std::uint32_t);
-    if (is_adr(word) && wanted.contains(address + adr_distance(word))) return true;
-    if (is_load_literal(word) && wanted.contains(address + 4 * sign_extended(word >> 5 & 0x7ffff, 19))) return true;
-    if (!is_adrp(word)) continue;
-    const std::uint64_t page = (address & ~std::uint64_t{0xfff}) + (adr_distance(word) << 12);
+    if (aarch64::is_adr(word) && wanted.contains(address + aarch64::adr_distance(word))) return true;
+    if (aarch64::is_load_literal(word) &&
+        wanted.contains(address + 4 * aarch64::sign_extended(word >> 5 & 0x7ffff, 19)))
+      return true;
+    if (!aarch64::is_adrp(word)) continue;
+    const std::uint64_t page = (address & ~std::uint64_t{0xfff}) + (aarch64::adr_distance(word) << 12);
     if (overlaps_page(page, wanted) && pages.makes_address(i, page, wanted)) return true;
   }
   return false;
@@ -301,11 +303,12 @@ bool absolute_operand_aarch64(const CodeBytes& code, const Range& wanted) {
   using namespace aarch64;
   constexpr std::size_t look_ahead = 8;
   const auto half = [](std::uint32_t word) { return std::uint64_t{word >> 5 & 0xffff} << 16 * (word >> 21 & 3); };
-  const InstructionWords words(code);
+  const aarch64::InstructionWords words(code);
   for (std::size_t i = 0; i < words.count(); ++i) {
-    if (!is_move_wide(words[i])) continue;
+    if (!aarch64::is_move_wide(words[i])) continue;
     for (std::size_t j = i + 1; j < std::min(words.count(), i + look_ahead); ++j) {
-      const bool pair = is_move_wide(words[j]) && destination(words[i]) == destination(words[j]);
+      const bool pair =
+          aarch64::is_move_wide(words[j]) && aarch64::destination(words[i]) == aarch64::destination(words[j]);
       if (pair && wanted.contains(half(words[i]) | half(words[j]))) return true;
     }
   }
@@ -358,7 +361,7 @@ bool has_address_word(const CodeBytes& code, const Range& wanted) {
 
 SearchBudget::SearchBudget(std::uint64_t code_size)
     : followed(8 * (code_size / sizeof(std::uint32_t))),
-      near(64 * (code_size / sizeof(std::uint32_t)) + 2 * aarch64::reach * 1024) {}
+      near(64 * (code_size / sizeof(std::uint32_t)) + 2 * sframe_gen::rewrite::aarch64::reach * 1024) {}
 
 bool has_relative_operand(sframe::Abi abi, const CodeBytes& code, const Range& wanted, SearchBudget& budget) {
   switch (abi) {
@@ -404,4 +407,4 @@ std::optional<std::size_t> distance_returned(sframe::Abi abi, const CodeBytes& f
   return target == address ? std::optional(begin + distance_at) : std::nullopt;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

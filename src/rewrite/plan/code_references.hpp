@@ -9,7 +9,7 @@
 #include "support/endian.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Bytes of an executable section.
 struct CodeBytes {
@@ -38,4 +38,4 @@ bool has_address_word(const CodeBytes& code, const Range& wanted);
 /// the code it is, 4 bytes that count from the end of their instruction. Known on x86-64 only.
 std::optional<std::size_t> distance_returned(sframe::Abi abi, const CodeBytes& function, std::uint64_t address);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -6,12 +6,12 @@
 #include "elf/kernel_image.hpp"
 #include "rewrite/plan/movable.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
 /// GNU ld 2.43 sizes PT_GNU_SFRAME before it drops functions, so the segment may reach further than the section.
-std::uint64_t segment_end(const Image& image, const Elf64_Shdr& section, const NewSection& wanted) {
+std::uint64_t segment_end(const elf::Image& image, const Elf64_Shdr& section, const elf::NewSection& wanted) {
   std::uint64_t end = 0;
   for (const Elf64_Phdr& segment : image.segments()) {
     if (segment.p_type == wanted.segment_type && segment.p_offset == section.sh_offset)
@@ -21,13 +21,14 @@ std::uint64_t segment_end(const Image& image, const Elf64_Shdr& section, const N
 }
 
 /// PT_LOAD that may keep it: readable, not writable, all of it in the file, and not made read-only after relocation.
-std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& section, const NewSection& wanted) {
+std::optional<std::size_t> usable_load(const elf::Image& image, const Elf64_Shdr& section,
+                                       const elf::NewSection& wanted) {
   if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_NOBITS || section.sh_addr % wanted.alignment != 0)
     return {};
   std::optional<std::size_t> load;
   for (std::size_t i = 0; i < image.segments().size(); ++i) {
     const Elf64_Phdr& segment = image.segments()[i];
-    if (!holds_section(segment, section)) continue;
+    if (!elf::holds_section(segment, section)) continue;
     if (segment.p_type == PT_GNU_RELRO || segment.p_type == PT_TLS) return {};
     if (segment.p_type != PT_LOAD) continue;
     if ((segment.p_flags & (PF_R | PF_W)) != PF_R || segment.p_filesz != segment.p_memsz) return {};
@@ -37,21 +38,21 @@ std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& sec
 }
 
 /// A part of the section, to look for references to it.
-Section part_of(const Section& section, std::uint64_t begin, std::uint64_t size) {
-  Section part = section;
+elf::Section part_of(const elf::Section& section, std::uint64_t begin, std::uint64_t size) {
+  elf::Section part = section;
   part.header.sh_addr += begin;
   part.header.sh_size = size;
   return part;
 }
 
 /// Code may know a section's place by a label that left no symbol, however many others the file has.
-bool is_referred_to(const Image& image, const Section& part) {
+bool is_referred_to(const elf::Image& image, const elf::Section& part) {
   return has_named_symbol_in(image, part) || has_relative_relocation_to(image, part) ||
          has_direct_reference_to(image, part);
 }
 
-bool begins_at(const Image& image, std::uint64_t address) {
-  return std::ranges::any_of(image.sections(), [&](const Section& section) {
+bool begins_at(const elf::Image& image, std::uint64_t address) {
+  return std::ranges::any_of(image.sections(), [&](const elf::Section& section) {
     return (section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_addr == address;
   });
 }
@@ -60,7 +61,7 @@ bool begins_at(const Image& image, std::uint64_t address) {
 /// their linker script, would read something else. Only GNU's and other tools' sections have such readers. They know
 /// where it begins, and read its preamble first, or where it ends. In all of its hundred kilobytes, something in the
 /// code of nearly every program at a fixed address would look like a reference by chance.
-void check_not_referred_to(const Image& image, const Section& section) {
+void check_not_referred_to(const elf::Image& image, const elf::Section& section) {
   constexpr std::uint64_t preamble_size = 4;
   const std::uint64_t size = section.header.sh_size;
   if ((section.header.sh_flags & SHF_ALLOC) == 0) return;
@@ -74,10 +75,10 @@ void check_not_referred_to(const Image& image, const Section& section) {
 
 }  // namespace
 
-ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted) {
+ExistingSframe find_existing_sframe(const elf::Image& image, const elf::NewSection& wanted) {
   ExistingSframe found;
   found.has_segment = wanted.segment_type && image.find_segment(*wanted.segment_type) != nullptr;
-  for (const Section& section : image.sections()) {
+  for (const elf::Section& section : image.sections()) {
     if (section.name == wanted.undo_name) {
       if (found.undo_section) throw Refused(image.name(), "more than one " + section.name + " section");
       found.undo_section = section.index;
@@ -88,7 +89,7 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
     found.section = section.index;
   }
   if (!found.section) return found;
-  if (has_relocations(image, image.sections()[*found.section]))
+  if (elf::has_relocations(image, image.sections()[*found.section]))
     throw Refused(image.name(), "cannot get another " + std::string(wanted.name) +
                                     ": the one it has has relocations of its own (ld --emit-relocs)");
   if (!found.undo_section) check_not_referred_to(image, image.sections()[*found.section]);
@@ -103,7 +104,7 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
   // The PT_LOAD's own claim covers all of it: look at what starts after the section.
   std::uint64_t limit = load.p_offset + load.p_filesz;
   found.is_last = true;
-  for (const Section& other : image.sections()) {
+  for (const elf::Section& other : image.sections()) {
     const Range bytes = file_bytes_under(image, other);
     const bool occupies = other.index != *found.section && !bytes.empty();
     if (!occupies || bytes.end <= section.sh_offset || bytes.begin >= limit) continue;
@@ -118,4 +119,4 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
   return found;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -7,7 +7,7 @@
 #include "elf/new_section.hpp"
 #include "rewrite/plan/file_space.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// The section of this name that the input has already: an earlier run's, or GNU ld's.
 struct ExistingSframe {
@@ -23,6 +23,6 @@ struct ExistingSframe {
 };
 
 /// Throws Refused when there is more than one of either, or when something points into the section.
-ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted = sframe_section);
+ExistingSframe find_existing_sframe(const elf::Image& image, const elf::NewSection& wanted = elf::sframe_section);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

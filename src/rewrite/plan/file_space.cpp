@@ -6,23 +6,23 @@
 #include "elf/notes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
 /// The bytes of PT_GNU_RELRO are a PT_LOAD's. Recent lld counts padding in its file size that is in no file.
 bool has_no_bytes_of_its_own(std::uint32_t segment_type) {
   return segment_type == PT_NULL || segment_type == PT_PHDR || segment_type == PT_GNU_RELRO ||
-         segment_type == segment_type_gnu_sframe;
+         segment_type == elf::segment_type_gnu_sframe;
 }
 
-bool holds_headers(const Image& image, const Elf64_Phdr& segment) {
+bool holds_headers(const elf::Image& image, const Elf64_Phdr& segment) {
   const std::uint64_t table = image.header().e_phoff;
   return segment.p_offset == 0 || (segment.p_offset <= table && table < segment.p_offset + segment.p_filesz);
 }
 
 /// A linker script may put .bss in front of .data: its zeros are then in the file, though not by its own header.
-Range bytes_under_space(const Image& image, const Elf64_Shdr& space) {
+Range bytes_under_space(const elf::Image& image, const Elf64_Shdr& space) {
   constexpr std::uint64_t kind = SHF_ALLOC | SHF_TLS;
   if ((space.sh_flags & kind) != SHF_ALLOC) return {};
   for (const Elf64_Phdr& segment : image.segments()) {
@@ -60,24 +60,24 @@ std::uint64_t OffsetMap::operator()(std::uint64_t offset) const {
   return offset + shift;
 }
 
-Range file_bytes_under(const Image& image, const Section& section) {
+Range file_bytes_under(const elf::Image& image, const elf::Section& section) {
   const Elf64_Shdr& header = section.header;
   if (header.sh_type == SHT_NOBITS) return bytes_under_space(image, header);
   return {header.sh_offset, header.sh_offset + image.bytes_of(section).size()};
 }
 
-FileSpace::FileSpace(const Image& image) : image_(&image) {
+FileSpace::FileSpace(const elf::Image& image) : image_(&image) {
   claims_.reserve(image.sections().size() + image.segments().size() + 3);
   claim({0, sizeof(Elf64_Ehdr)}, "the ELF header");
   claim(image.segment_table(), "the program headers");
-  for (const Section& section : image.sections()) claim(file_bytes_under(image, section), &section);
+  for (const elf::Section& section : image.sections()) claim(file_bytes_under(image, section), &section);
   for (const Elf64_Phdr& segment : image.segments()) {
-    if (has_no_bytes_of_its_own(segment.p_type) || is_stale_property(image, segment)) continue;
+    if (has_no_bytes_of_its_own(segment.p_type) || elf::is_stale_property(image, segment)) continue;
     if (segment.p_type == PT_LOAD && holds_headers(image, segment)) {
       header_segments_end_ = std::max(header_segments_end_, segment.p_offset + segment.p_filesz);
       continue;
     }
-    claim(file_range(segment), segment.p_type);
+    claim(elf::file_range(segment), segment.p_type);
     if (segment.p_filesz != 0) claims_.back().is_load = segment.p_type == PT_LOAD;
   }
   claim(image.section_table(), "the section header table");
@@ -85,7 +85,7 @@ FileSpace::FileSpace(const Image& image) : image_(&image) {
                    [](const FileClaim& a, const FileClaim& b) { return a.range.begin < b.range.begin; });
 }
 
-void FileSpace::claim(Range range, Owner owner) {
+void FileSpace::claim(Range range, elf::Owner owner) {
   if (!range.empty()) claims_.push_back({range, owner});
 }
 
@@ -147,8 +147,8 @@ bool is_wasteful(std::uint64_t bytes, std::uint64_t needed) {
   return bytes >= std::uint64_t{1} << 20 && bytes / 2 > needed;
 }
 
-LoadGrowth::LoadGrowth(const Image& image, std::string_view replaced)
-    : image_(&image), segments_(image.segments()), replaced_(replaced), page_(layout_page(image)) {
+LoadGrowth::LoadGrowth(const elf::Image& image, std::string_view replaced)
+    : image_(&image), segments_(image.segments()), replaced_(replaced), page_(elf::layout_page(image)) {
   kept_size_.reserve(segments_.size());
   for (const Elf64_Phdr& segment : segments_) kept_size_.push_back(segment.p_filesz);
 }
@@ -166,7 +166,7 @@ std::optional<std::uint64_t> LoadGrowth::take(std::size_t load, std::uint64_t si
   Elf64_Phdr& segment = segments_[load];
   const bool read_only = segment.p_type == PT_LOAD && (segment.p_flags & (PF_R | PF_W)) == PF_R;
   if (!read_only || segment.p_filesz != segment.p_memsz || alignment > page_) return {};
-  const std::uint64_t address = align_up(segment.p_vaddr + segment.p_memsz, alignment);
+  const std::uint64_t address = elf::align_up(segment.p_vaddr + segment.p_memsz, alignment);
   const std::uint64_t limit = address_limit(load);
   if (address > limit || size > limit - address) return {};
   segment.p_filesz = segment.p_memsz = address + size - segment.p_vaddr;
@@ -175,13 +175,13 @@ std::optional<std::uint64_t> LoadGrowth::take(std::size_t load, std::uint64_t si
 
 std::uint64_t LoadGrowth::address_limit(std::size_t load) const {
   const std::uint64_t end = segments_[load].p_vaddr + segments_[load].p_memsz;
-  std::uint64_t limit = largest_number;
+  std::uint64_t limit = elf::largest_number;
   for (const Elf64_Phdr& other : segments_) {
     if (holds_addresses(other) && other.p_vaddr > segments_[load].p_vaddr)
-      limit = std::min(limit, align_down(other.p_vaddr, page_));
+      limit = std::min(limit, elf::align_down(other.p_vaddr, page_));
   }
   // An allocated section that no PT_LOAD covers keeps its addresses all the same; the old section does not.
-  for (const Section& section : image_->sections()) {
+  for (const elf::Section& section : image_->sections()) {
     const bool occupies = (section.header.sh_flags & SHF_ALLOC) != 0 && (section.header.sh_flags & SHF_TLS) == 0 &&
                           section.header.sh_size != 0 && section.name != replaced_;
     if (occupies && section.header.sh_addr >= end) limit = std::min(limit, section.header.sh_addr);
@@ -202,7 +202,7 @@ std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, Of
     if (needed == 0) continue;
     const std::uint64_t end = kept_end(i);
     if (const FileClaim* across = space.claim_across(end))
-      return describe(across->owner) + " reaches over the end of the PT_LOAD at " + hex(segments_[i].p_vaddr);
+      return elf::describe(across->owner) + " reaches over the end of the PT_LOAD at " + hex(segments_[i].p_vaddr);
     const FileClaim* next = space.next_claim(end);
     std::uint64_t free = next == nullptr ? needed : std::min(needed, next->range.begin - end);
     // Unknown bytes stay in front of what follows. What a PT_LOAD gave up is free in any case.
@@ -210,7 +210,7 @@ std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, Of
     if (!space.is_zero({end, end + free})) free = std::min(needed, given_up);
     if (free == needed) continue;
     const std::uint64_t at = end + free;
-    const std::uint64_t bytes = align_up(needed - free, insertion_unit(at));
+    const std::uint64_t bytes = elf::align_up(needed - free, insertion_unit(at));
     wastes = wastes || is_wasteful(bytes, needed);
     map.insert({at, bytes});
   }
@@ -220,9 +220,9 @@ std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, Of
 std::uint64_t LoadGrowth::address_above() const {
   std::uint64_t above = 0;
   for (const Elf64_Phdr& segment : segments_) {
-    if (holds_addresses(segment)) above = std::max(above, align_up(segment.p_vaddr + segment.p_memsz, page_));
+    if (holds_addresses(segment)) above = std::max(above, elf::align_up(segment.p_vaddr + segment.p_memsz, page_));
   }
   return above;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

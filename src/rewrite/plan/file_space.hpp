@@ -10,7 +10,7 @@
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// `bytes` bytes put in front of what stood at file offset `at`.
 struct Insertion {
@@ -37,13 +37,13 @@ class OffsetMap {
 /// A header that says "these bytes of the file are mine".
 struct FileClaim {
   Range range;
-  Owner owner;
+  elf::Owner owner;
   bool is_load = false;
 };
 
 /// The bytes of the file that become the section's contents in memory. Of .bss: those that a PT_LOAD brings to its
 /// addresses, which are zero; empty where that is nothing but memory.
-Range file_bytes_under(const Image& image, const Section& section);
+Range file_bytes_under(const elf::Image& image, const elf::Section& section);
 
 /// Tracks the owner of each byte of the input file. The input must outlive this.
 ///
@@ -53,7 +53,7 @@ Range file_bytes_under(const Image& image, const Section& section);
 /// are free and count as zero, whatever the input has there: they are not copied to the output.
 class FileSpace {
  public:
-  explicit FileSpace(const Image& image);
+  explicit FileSpace(const elf::Image& image);
 
   /// Drops the claims that lie inside `range`, and the part of a PT_LOAD's claim that ends with it.
   void release(Range range);
@@ -74,9 +74,9 @@ class FileSpace {
  private:
   template <typename Predicate>
   bool all_are(Range range, Predicate predicate) const;
-  void claim(Range range, Owner owner);
+  void claim(Range range, elf::Owner owner);
 
-  const Image* image_;
+  const elf::Image* image_;
   std::vector<FileClaim> claims_;  ///< sorted by their beginning
   std::vector<Range> released_;    ///< sorted, may touch
   std::uint64_t header_segments_end_ = 0;
@@ -94,7 +94,7 @@ bool is_wasteful(std::uint64_t bytes, std::uint64_t needed);
 class LoadGrowth {
  public:
   /// `replaced` names the section whose old addresses are free.
-  LoadGrowth(const Image& image, std::string_view replaced);
+  LoadGrowth(const elf::Image& image, std::string_view replaced);
 
   /// `layout_page`: what addresses and file offsets have to agree in.
   std::uint64_t page() const { return page_; }
@@ -118,11 +118,11 @@ class LoadGrowth {
   std::uint64_t address_limit(std::size_t load) const;
   std::uint64_t insertion_unit(std::uint64_t at) const;
 
-  const Image* image_;
+  const elf::Image* image_;
   std::vector<Elf64_Phdr> segments_;
   std::vector<std::uint64_t> kept_size_;  ///< bytes of the input, by segment
   std::string_view replaced_;
   std::uint64_t page_;
 };
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

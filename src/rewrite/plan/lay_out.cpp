@@ -9,7 +9,7 @@
 #include "elf/preconditions.hpp"
 #include "rewrite/plan/below.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
@@ -17,7 +17,7 @@ void lay_out_moves(const Task& task, const Placement& placement, Layout& layout)
   layout.dropped = placement.space.released();
   layout.table_plan = table_plan_of(placement);
   layout.build_id_left_first_page = moves_build_id(task, placement);
-  const auto dynamic = read_dynamic(task.image);
+  const auto dynamic = elf::read_dynamic(task.image);
   for (const Placed& placed : placement.groups) {
     layout.moved.push_back({placed.group.range, placed.offset});
     for (const std::uint64_t offset : placed.group.relative_numbers) {
@@ -32,11 +32,11 @@ void lay_out_moves(const Task& task, const Placement& placement, Layout& layout)
           {placement.load_map(at), distance + (placed.address - placed.group.address), sizeof distance});
     }
     for (const std::uint32_t index : placed.group.sections) {
-      const Section& section = task.image.sections()[index];
+      const elf::Section& section = task.image.sections()[index];
       layout.moved_sections.push_back(section.name);
       if (placed.group.plan != TablePlan::DynamicTables) continue;
-      const auto tags = tags_of_type(section.header.sh_type);
-      for (const DynamicEntry& entry : dynamic) {
+      const auto tags = elf::tags_of_type(section.header.sh_type);
+      for (const elf::DynamicEntry& entry : dynamic) {
         if (entry.value == section.header.sh_addr && std::find(tags.begin(), tags.end(), entry.tag) != tags.end())
           layout.changed_numbers.push_back({placement.load_map(entry.value_offset), placed.address});
       }
@@ -53,11 +53,11 @@ std::uint64_t moved_with(const Elf64_Phdr& load, std::uint64_t offset, const Pla
   return offset + (placement.load_map(load.p_offset) - load.p_offset);
 }
 
-std::uint64_t new_offset(const Elf64_Phdr& segment, const Image& image, const Placement& placement) {
+std::uint64_t new_offset(const Elf64_Phdr& segment, const elf::Image& image, const Placement& placement) {
   // PT_GNU_STACK and its like are all zero but for their flags.
   if (is_load(segment)) return placement.load_map(segment.p_offset);
   if (segment.p_type == PT_NULL || segment.p_offset == 0) return segment.p_offset;
-  const Elf64_Phdr* const load = find_load(image, segment.p_vaddr, segment.p_memsz, segment.p_offset);
+  const Elf64_Phdr* const load = elf::find_load(image, segment.p_vaddr, segment.p_memsz, segment.p_offset);
   // GNU ld gives a PT_GNU_PROPERTY to a note that is not loaded, too.
   const bool not_loaded = segment.p_memsz == 0 && segment.p_filesz != 0;
   return load == nullptr || not_loaded ? placement.map(segment.p_offset)
@@ -65,7 +65,7 @@ std::uint64_t new_offset(const Elf64_Phdr& segment, const Image& image, const Pl
 }
 
 /// Returns the program headers of the input at their new places.
-std::vector<Elf64_Phdr> kept_segments(const Image& image, const Placement& placement) {
+std::vector<Elf64_Phdr> kept_segments(const elf::Image& image, const Placement& placement) {
   std::vector<Elf64_Phdr> segments = placement.loads.segments();
   for (std::size_t i = 0; i < segments.size(); ++i)
     segments[i].p_offset = new_offset(image.segments()[i], image, placement);
@@ -94,7 +94,7 @@ void raise_to_page(Elf64_Phdr& load) {
 /// they have to ascend, and the section's own header takes the place of an old one or the last place.
 void lay_out_segments(const Task& task, const Placement& placement, Layout& layout) {
   std::vector<Elf64_Phdr>& segments = layout.segments = kept_segments(task.image, placement);
-  const std::uint64_t alignment = load_alignment(task.image);
+  const std::uint64_t alignment = elf::load_alignment(task.image);
   if (placement.plan.table == TablePlan::Below) lay_out_pages_below(task, placement, layout);
   const Tail& tail = placement.tail;
   if (placement.plan.section == SectionPlan::Tail)
@@ -122,20 +122,20 @@ void lay_out_segments(const Task& task, const Placement& placement, Layout& layo
   }
 }
 
-bool is_allocated(const Section& section) {
+bool is_allocated(const elf::Section& section) {
   return (section.header.sh_flags & SHF_ALLOC) != 0;
 }
 
 /// .tbss has an address, but the sections after it have the same.
-bool is_thread_local_space(const Section& section) {
+bool is_thread_local_space(const elf::Section& section) {
   return (section.header.sh_flags & SHF_TLS) != 0 && section.header.sh_type == SHT_NOBITS;
 }
 
-std::uint64_t new_offset(const Section& section, const Image& image, const Placement& placement) {
+std::uint64_t new_offset(const elf::Section& section, const elf::Image& image, const Placement& placement) {
   const Elf64_Shdr& header = section.header;
   if (header.sh_type == SHT_NULL) return header.sh_offset;
   const Elf64_Phdr* load =
-      is_allocated(section) ? find_load(image, header.sh_addr, header.sh_size, header.sh_offset) : nullptr;
+      is_allocated(section) ? elf::find_load(image, header.sh_addr, header.sh_size, header.sh_offset) : nullptr;
   // A .tbss may lie outside every PT_LOAD, but it follows .tdata.
   if (load == nullptr && is_allocated(section)) load = image.find_segment(PT_TLS);
   // mold gives sections without bytes no place in the file.
@@ -148,7 +148,7 @@ std::uint64_t new_offset(const Section& section, const Image& image, const Place
 
 /// The sections of the output by the indices that they have in the input; new ones follow.
 struct Sections {
-  std::vector<Section> all;
+  std::vector<elf::Section> all;
   std::vector<std::uint32_t> moved;   ///< indices of those whose address puts them elsewhere in the table
   std::optional<std::uint32_t> undo;  ///< index of the record that gives the input back
 
@@ -164,7 +164,7 @@ struct Sections {
 
 Sections sections_of(const Task& task, const Placement& placement) {
   Sections sections{task.image.sections(), {}, {}};
-  for (Section& section : sections.all) section.header.sh_offset = new_offset(section, task.image, placement);
+  for (elf::Section& section : sections.all) section.header.sh_offset = new_offset(section, task.image, placement);
   for (const Placed& placed : placement.groups) {
     for (const std::uint32_t index : placed.group.sections) {
       const std::uint64_t within = task.image.sections()[index].header.sh_offset - placed.group.range.begin;
@@ -173,7 +173,7 @@ Sections sections_of(const Task& task, const Placement& placement) {
       sections.moved.push_back(index);
     }
   }
-  const NewSection& added = task.section;
+  const elf::NewSection& added = task.section;
   sections.moved.push_back(sections.put(task.existing.section, added.name,
                                         {0, added.type, SHF_ALLOC, placement.section.address, placement.section.offset,
                                          task.section_size, 0, 0, added.alignment, 0}));
@@ -182,12 +182,12 @@ Sections sections_of(const Task& task, const Placement& placement) {
     sections.undo =
         sections.put(task.existing.undo_section, added.undo_name, {0, SHT_PROGBITS, 0, 0, 0, 0, 0, 0, 1, 0});
   if (const auto old_headers = old_headers_section(task, placement))
-    sections.moved.push_back(sections.put({}, old_headers_name, *old_headers));
+    sections.moved.push_back(sections.put({}, elf::old_headers_name, *old_headers));
   return sections;
 }
 
-void insert_by_address(std::vector<Section>& sections, const Section& section) {
-  auto place = std::find_if(sections.begin(), sections.end(), [&](const Section& other) {
+void insert_by_address(std::vector<elf::Section>& sections, const elf::Section& section) {
+  auto place = std::find_if(sections.begin(), sections.end(), [&](const elf::Section& other) {
     return is_allocated(other) && !is_thread_local_space(other) && other.header.sh_addr > section.header.sh_addr;
   });
   if (place == sections.end()) {
@@ -202,13 +202,13 @@ void insert_by_address(std::vector<Section>& sections, const Section& section) {
 /// the input back is the last.
 void lay_out_sections(const Task& task, const Placement& placement, Layout& layout) {
   const Sections sections = sections_of(task, placement);
-  std::vector<Section> movers;
-  for (const Section& section : sections.all) {
+  std::vector<elf::Section> movers;
+  for (const elf::Section& section : sections.all) {
     if (section.index == sections.undo) continue;
     const bool moves = std::ranges::find(sections.moved, section.index) != sections.moved.end();
     (moves ? movers : layout.sections).push_back(section);
   }
-  for (const Section& section : movers) insert_by_address(layout.sections, section);
+  for (const elf::Section& section : movers) insert_by_address(layout.sections, section);
   if (sections.undo) layout.sections.push_back(sections.all[*sections.undo]);
   layout.new_index_of.resize(sections.all.size());
   for (std::uint32_t i = 0; i < layout.sections.size(); ++i) {
@@ -217,7 +217,7 @@ void lay_out_sections(const Task& task, const Placement& placement, Layout& layo
   }
   remap_links(layout);
   // The old names stay, with the new ones after them: symbols may share them, so nothing is taken out.
-  const Image& image = task.image;
+  const elf::Image& image = task.image;
   const auto old_names = image.bytes_of(image.sections()[image.section_name_table_index()]);
   layout.section_names.assign(reinterpret_cast<const char*>(old_names.data()), old_names.size());
   for (std::size_t i = image.sections().size(); i < sections.all.size(); ++i) {
@@ -234,7 +234,8 @@ std::uint64_t end_of_contents(const Placement& placement, const Layout& layout) 
   std::uint64_t end = placement.map(layout.copied_size - 1) + 1;
   for (const Elf64_Phdr& segment : layout.segments) {
     // That of .bss alone begins in the file or near its end; where it claims to be elsewhere, no byte has to follow it.
-    const bool is_far = segment.p_filesz == 0 && segment.p_offset > end && segment.p_offset - end > most_undescribed;
+    const bool is_far =
+        segment.p_filesz == 0 && segment.p_offset > end && segment.p_offset - end > elf::most_undescribed;
     if (segment.p_type == PT_LOAD && !is_far) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
   }
   return end;
@@ -245,7 +246,7 @@ void lay_out_tables_at_end(const Task& task, Layout& layout) {
   Elf64_Shdr& names = layout.sections[layout.header.e_shstrndx].header;
   names.sh_offset = layout.file_size;
   names.sh_size = layout.section_names.size();
-  layout.header.e_shoff = align_up(layout.file_size + layout.section_names.size(), 8);
+  layout.header.e_shoff = elf::align_up(layout.file_size + layout.section_names.size(), 8);
   layout.file_size = layout.header.e_shoff + layout.sections.size() * sizeof(Elf64_Shdr);
   // The record follows the table: nothing but its own header depends on its size.
   if (task.section.keeps_undo_record) layout.sections.back().header.sh_offset = layout.file_size;
@@ -279,4 +280,4 @@ Layout lay_out(const Task& task, const Placement& placement) {
   return layout;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

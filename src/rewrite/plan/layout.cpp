@@ -1,16 +1,16 @@
 #include "rewrite/plan/layout.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 Range Layout::names_at_end() const {
-  return sections.empty() ? Range() : file_range(sections[header.e_shstrndx].header);
+  return sections.empty() ? Range() : elf::file_range(sections[header.e_shstrndx].header);
 }
 
 void remap_links(Layout& layout) {
   const auto remap = [&](std::uint32_t& index) {
     if (index < layout.new_index_of.size()) index = layout.new_index_of[index];
   };
-  for (Section& section : layout.sections) {
+  for (elf::Section& section : layout.sections) {
     Elf64_Shdr& header = section.header;
     if (header.sh_type == SHT_NULL) continue;
     remap(header.sh_link);
@@ -20,4 +20,4 @@ void remap_links(Layout& layout) {
   }
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

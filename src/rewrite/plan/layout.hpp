@@ -11,7 +11,7 @@
 #include "rewrite/plan/file_space.hpp"
 #include "sframe_gen/layout_plans.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Bytes of the input that lie elsewhere in the output, apart from the offset map.
 struct MovedBytes {
@@ -36,14 +36,14 @@ struct OldHeader {
 
 /// Every decision of the rewrite, before a byte is written: where the new section and its headers go.
 struct Layout {
-  NewSection section = sframe_section;
+  elf::NewSection section = elf::sframe_section;
   std::uint64_t section_address = 0;  ///< virtual address
   std::uint64_t section_size = 0;     ///< bytes
   std::uint64_t section_offset = 0;   ///< in the output
 
   Elf64_Ehdr header{};
   std::vector<Elf64_Phdr> segments;
-  std::vector<Section> sections;            ///< in their new order; none if the input has no section headers
+  std::vector<elf::Section> sections;       ///< in their new order; none if the input has no section headers
   std::vector<std::uint32_t> new_index_of;  ///< by the index in the input, SHN_ABS if it is gone; none either
 
   OffsetMap offset_map;
@@ -72,4 +72,4 @@ struct Layout {
 /// Lets links between the sections of `layout` follow `new_index_of`.
 void remap_links(Layout& layout);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -13,7 +13,7 @@
 #include "rewrite/plan/code_references.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
@@ -24,31 +24,31 @@ T number_at(std::span<const std::byte> bytes, std::size_t at, Endian endian) {
   return load<T>(bytes.subspan(at, sizeof(T)), endian);
 }
 
-bool rela_points_into(const Image& image, const Section& table, const Section& section) {
-  const auto pointers = machine_of(image).pointer_relocations;
+bool rela_points_into(const elf::Image& image, const elf::Section& table, const elf::Section& section) {
+  const auto pointers = elf::machine_of(image).pointer_relocations;
   const auto relocations = image.bytes_of(table);
   for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations.size(); at += sizeof(Elf64_Rela)) {
-    const Elf64_Rela relocation = load_relocation(relocations.subspan(at), image.endian());
-    if (!holds_address(section.header, static_cast<std::uint64_t>(relocation.r_addend))) continue;
+    const Elf64_Rela relocation = elf::load_relocation(relocations.subspan(at), image.endian());
+    if (!elf::holds_address(section.header, static_cast<std::uint64_t>(relocation.r_addend))) continue;
     if (std::find(pointers.begin(), pointers.end(), ELF64_R_TYPE(relocation.r_info)) != pointers.end()) return true;
   }
   return false;
 }
 
 /// The word at an address of the input, where the file has it.
-std::optional<std::uint64_t> word_at(const Image& image, std::uint64_t address) {
-  const auto bytes = loaded_bytes(image, address, sizeof(std::uint64_t));
+std::optional<std::uint64_t> word_at(const elf::Image& image, std::uint64_t address) {
+  const auto bytes = elf::loaded_bytes(image, address, sizeof(std::uint64_t));
   return bytes.empty() ? std::nullopt : std::optional(load<std::uint64_t>(bytes, image.endian()));
 }
 
 /// gABI, "Relative Relocation Table": an even entry is the address of a word to relocate; an odd one has a bit for each
 /// of the 63 words that follow. The addend is what stands there.
-bool relr_points_into(const Image& image, const Section& table, const Section& section) {
+bool relr_points_into(const elf::Image& image, const elf::Section& table, const elf::Section& section) {
   constexpr std::uint64_t words_of_a_bitmap = 63;
   const auto entries = image.bytes_of(table);
   const auto word_points = [&](std::uint64_t address) {
     const auto word = word_at(image, address);
-    return word && holds_address(section.header, *word);
+    return word && elf::holds_address(section.header, *word);
   };
   std::uint64_t next = 0;
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= entries.size(); at += sizeof(std::uint64_t)) {
@@ -68,12 +68,12 @@ bool relr_points_into(const Image& image, const Section& table, const Section& s
 
 /// Whether `counts` says so of a symbol that is defined.
 template <typename Counts>
-bool any_symbol(const Image& image, Counts counts) {
-  for (const Section& table : image.sections()) {
+bool any_symbol(const elf::Image& image, Counts counts) {
+  for (const elf::Section& table : image.sections()) {
     if (table.header.sh_type != SHT_SYMTAB && table.header.sh_type != SHT_DYNSYM) continue;
     const auto symbols = image.bytes_of(table);
     for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
-      const Elf64_Sym symbol = load_symbol(symbols.subspan(at), image.endian());
+      const Elf64_Sym symbol = elf::load_symbol(symbols.subspan(at), image.endian());
       if (symbol.st_shndx != SHN_UNDEF && counts(table, symbol)) return true;
     }
   }
@@ -82,7 +82,7 @@ bool any_symbol(const Image& image, Counts counts) {
 
 /// The first bytes of a symbol's name, more than marks have: names of hostile files are long, and may be one for all
 /// symbols. Empty where there is no table.
-std::string_view name_of(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
+std::string_view name_of(const elf::Image& image, const elf::Section& symbol_table, const Elf64_Sym& symbol) {
   if (symbol_table.header.sh_link >= image.sections().size()) return {};
   const auto bytes = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
   constexpr std::size_t enough = 32;
@@ -98,19 +98,20 @@ bool is_mere_mark(std::string_view name, std::uint16_t machine) {
   return machine == EM_AARCH64 && is_mapping;
 }
 
-bool names_place_in(const Image& image, const Section& section, const Section& table, const Elf64_Sym& symbol) {
+bool names_place_in(const elf::Image& image, const elf::Section& section, const elf::Section& table,
+                    const Elf64_Sym& symbol) {
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-  return holds_address(section.header, symbol.st_value) && type != STT_SECTION && type != STT_FILE &&
+  return elf::holds_address(section.header, symbol.st_value) && type != STT_SECTION && type != STT_FILE &&
          symbol.st_name != 0 && !is_mere_mark(name_of(image, table, symbol), image.header().e_machine);
 }
 
 /// Go's linker names the note nowhere: the go command reads it from the file, by PT_NOTE (cmd/internal/buildid,
 /// readELF).
-bool is_build_id_of_go(const Image& image, const Section& section) {
+bool is_build_id_of_go(const elf::Image& image, const elf::Section& section) {
   if (section.name != ".note.go.buildid") return false;
   try {
-    const auto notes =
-        read_notes(image.bytes_of(section), section.header.sh_addralign, image.endian(), {image.name(), section.name});
+    const auto notes = elf::read_notes(image.bytes_of(section), section.header.sh_addralign, image.endian(),
+                                       {image.name(), section.name});
     return notes.size() == 1 && notes.front().owner == "Go";
   } catch (const MalformedInput&) {
     return false;
@@ -125,14 +126,14 @@ bool is_table_of_go(std::string_view name) {
 
 /// Code that cannot refer to `note`, whatever it looks like: functions that are understood, and for Go's own note the
 /// longest run of functions that Go's compiler and assembler have made. The linker puts C's before or after them.
-std::vector<Range> code_to_skip(const Image& image, const Section& note, const std::vector<NoteFunction>& functions,
-                                const std::optional<GoTable>& go) {
+std::vector<Range> code_to_skip(const elf::Image& image, const elf::Section& note,
+                                const std::vector<NoteFunction>& functions, const std::optional<elf::GoTable>& go) {
   std::vector<Range> skipped;
   skipped.reserve(functions.size() + 1);
   for (const NoteFunction& function : functions) skipped.push_back(function.addresses);
   if (!go || !is_build_id_of_go(image, note)) return skipped;
   Range longest, run;
-  for (const GoTable::Entry& entry : go->entries()) {
+  for (const elf::GoTable::Entry& entry : go->entries()) {
     run = {run.end == entry.start ? run.begin : entry.start, entry.end};
     if (run.size() > longest.size()) longest = run;
   }
@@ -142,7 +143,8 @@ std::vector<Range> code_to_skip(const Image& image, const Section& note, const s
 }
 
 /// The section's code between the ranges. Their ends are ends of instructions, so no operand reaches over them.
-std::vector<CodeBytes> code_outside(const Image& image, const Section& section, const std::vector<Range>& skipped) {
+std::vector<CodeBytes> code_outside(const elf::Image& image, const elf::Section& section,
+                                    const std::vector<Range>& skipped) {
   CodeBytes rest{image.bytes_of(section), section.header.sh_addr, image.endian()};
   std::vector<CodeBytes> pieces;
   for (const Range& range : skipped) {
@@ -159,22 +161,22 @@ bool has_operand(sframe::Abi abi, const CodeBytes& code, const Range& wanted, bo
   return has_relative_operand(abi, code, wanted, budget) || (fixed && has_absolute_operand(abi, code, wanted));
 }
 
-bool is_loaded_code(const Section& section) {
+bool is_loaded_code(const elf::Section& section) {
   constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
   return (section.header.sh_flags & code) == code;
 }
 
-bool is_addressed(const Image& image, const Section& section, const std::vector<NoteFunction>& functions) {
+bool is_addressed(const elf::Image& image, const elf::Section& section, const std::vector<NoteFunction>& functions) {
   const bool fixed = image.header().e_type == ET_EXEC;
   const Range wanted{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
-  const sframe::Abi abi = machine_of(image).abi;
-  const auto go = GoTable::find(image);
+  const sframe::Abi abi = elf::machine_of(image).abi;
+  const auto go = elf::GoTable::find(image);
   const std::vector<Range> skipped = code_to_skip(image, section, functions, go);
   std::uint64_t code_size = 0;
-  for (const Section& other : image.sections())
+  for (const elf::Section& other : image.sections())
     if (is_loaded_code(other)) code_size += image.bytes_of(other).size();
   SearchBudget budget(code_size);
-  for (const Section& other : image.sections()) {
+  for (const elf::Section& other : image.sections()) {
     const Elf64_Shdr& header = other.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
     if (is_loaded_code(other)) {
@@ -195,27 +197,27 @@ bool is_made_by_linker(std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string located(const Section& section) {
-  return describe(section) + " at " + hex(section.header.sh_addr);
+std::string located(const elf::Section& section) {
+  return elf::describe(section) + " at " + hex(section.header.sh_addr);
 }
 
 /// A program that no dynamic linker loads relocates itself, and a linker script may name the tables for it. Some
 /// linkers give libraries an entry point too; to take those for programs costs time only. A dynamic linker is no
 /// program by this, as it has a name: all of them find their tables by .dynamic.
-bool may_relocate_itself(const Image& image, const std::vector<DynamicEntry>& dynamic) {
+bool may_relocate_itself(const elf::Image& image, const std::vector<elf::DynamicEntry>& dynamic) {
   if (dynamic.empty() || image.find_segment(PT_INTERP) != nullptr) return false;
-  const bool is_marked = (find_dynamic(dynamic, DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
-  return is_marked || (image.header().e_entry != 0 && soname_of(image, dynamic).empty());
+  const bool is_marked = (elf::find_dynamic(dynamic, DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
+  return is_marked || (image.header().e_entry != 0 && elf::soname_of(image, dynamic).empty());
 }
 
 /// The only tables that such a program needs.
-bool is_relocations(const Section& section) {
-  return section.header.sh_type == SHT_RELA || section.header.sh_type == section_type_relr;
+bool is_relocations(const elf::Section& section) {
+  return section.header.sh_type == SHT_RELA || section.header.sh_type == elf::section_type_relr;
 }
 
 /// A walk over a table starts at its first entry. In all of a large table, a chance hit would be likely.
-Section first_entry_of(const Section& table) {
-  Section first = table;
+elf::Section first_entry_of(const elf::Section& table) {
+  elf::Section first = table;
   first.header.sh_size = std::min<std::uint64_t>(table.header.sh_size, sizeof(Elf64_Rela));
   return first;
 }
@@ -243,7 +245,7 @@ bool is_text(std::span<const std::byte> bytes) {
 }
 
 /// Whether it is a note of `relative_notes`, all of whose numbers lead to what is loaded.
-bool is_relative(const Note& note, std::uint64_t address, const Image& image) {
+bool is_relative(const elf::Note& note, std::uint64_t address, const elf::Image& image) {
   const auto* const known = std::ranges::find_if(relative_notes, [&](const RelativeNote& relative) {
     return note.owner == relative.owner && note.type == relative.type &&
            note.descriptor.size() == relative.count * sizeof(std::uint64_t);
@@ -252,7 +254,7 @@ bool is_relative(const Note& note, std::uint64_t address, const Image& image) {
   for (std::size_t at = 0; at < note.descriptor.size(); at += sizeof(std::uint64_t)) {
     const std::uint64_t target = address + at + number_at<std::uint64_t>(note.descriptor, at, image.endian());
     const bool is_loaded = std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& segment) {
-      return segment.p_type == PT_LOAD && holds_address(segment, target);
+      return segment.p_type == PT_LOAD && elf::holds_address(segment, target);
     });
     if (!is_loaded) return false;
   }
@@ -265,7 +267,7 @@ constexpr std::string_view qt_owner = "qt-project!", qt_function = "qt_plugin_qu
 constexpr std::uint32_t qt_type = 0x74510001;
 
 /// Distances of 32 bits stay what they are in a file whose addresses end below.
-bool is_small(const Image& image) {
+bool is_small(const elf::Image& image) {
   constexpr std::uint64_t limit = 1U << 30U;
   return std::ranges::all_of(image.segments(), [](const Elf64_Phdr& segment) {
     return segment.p_type != PT_LOAD || (segment.p_vaddr < limit && segment.p_memsz < limit - segment.p_vaddr);
@@ -275,18 +277,18 @@ bool is_small(const Image& image) {
 /// The function that returns where the descriptor of Qt's note is, which stands at the address `note`. Qt looks it up
 /// by name, so it is exported; of several versions the first decides, as for the check. Plugins are libraries: in data
 /// of a fixed file, addresses of 4 bytes would have to be looked for as well.
-std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t note) {
+std::optional<NoteFunction> find_note_function(const elf::Image& image, std::uint64_t note) {
   if (image.header().e_type != ET_DYN || !image.has_section_headers() || !is_small(image)) return {};
   std::optional<NoteFunction> found;
-  any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
+  any_symbol(image, [&](const elf::Section& table, const Elf64_Sym& symbol) {
     const bool is_exported = table.header.sh_type == SHT_DYNSYM && symbol.st_shndx < image.sections().size();
     if (!is_exported || name_of(image, table, symbol) != qt_function) return false;
-    const Section& section = image.sections()[symbol.st_shndx];
+    const elf::Section& section = image.sections()[symbol.st_shndx];
     const auto code = image.bytes_of(section);
     const std::uint64_t begin = symbol.st_value - section.header.sh_addr;
     if (begin > code.size() || symbol.st_size > code.size() - begin) return true;
     const CodeBytes function{code.subspan(begin, symbol.st_size), symbol.st_value, image.endian()};
-    const auto at = distance_returned(machine_of(image).abi, function, note);
+    const auto at = distance_returned(elf::machine_of(image).abi, function, note);
     if (at) found = {{symbol.st_value, symbol.st_value + symbol.st_size}, section.header.sh_offset + begin + *at};
     return true;
   });
@@ -295,33 +297,33 @@ std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t
 
 }  // namespace
 
-bool has_named_symbol_in(const Image& image, const Section& section) {
-  return any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
+bool has_named_symbol_in(const elf::Image& image, const elf::Section& section) {
+  return any_symbol(image, [&](const elf::Section& table, const Elf64_Sym& symbol) {
     // Without section headers, the index is that of a section that once was.
     const bool may_be = symbol.st_shndx == section.index || !image.has_section_headers();
     return may_be && names_place_in(image, section, table, symbol);
   });
 }
 
-bool is_library_mark(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
+bool is_library_mark(const elf::Image& image, const elf::Section& symbol_table, const Elf64_Sym& symbol) {
   return name_of(image, symbol_table, symbol) == library_mark;
 }
 
-bool has_relative_relocation_to(const Image& image, const Section& section) {
-  for (const Section& table : image.sections()) {
+bool has_relative_relocation_to(const elf::Image& image, const elf::Section& section) {
+  for (const elf::Section& table : image.sections()) {
     if ((table.header.sh_flags & SHF_ALLOC) == 0) continue;
     if (table.header.sh_type == SHT_RELA && rela_points_into(image, table, section)) return true;
-    if (table.header.sh_type == section_type_relr && relr_points_into(image, table, section)) return true;
+    if (table.header.sh_type == elf::section_type_relr && relr_points_into(image, table, section)) return true;
   }
   return false;
 }
 
-bool has_direct_reference_to(const Image& image, const Section& section) {
+bool has_direct_reference_to(const elf::Image& image, const elf::Section& section) {
   return is_addressed(image, section, {});
 }
 
-Movability::Movability(const Image& image)
-    : image_(&image), dynamic_(read_dynamic(image)), relocates_itself_(may_relocate_itself(image, dynamic_)) {}
+Movability::Movability(const elf::Image& image)
+    : image_(&image), dynamic_(elf::read_dynamic(image)), relocates_itself_(may_relocate_itself(image, dynamic_)) {}
 
 const std::variant<MovedSections, Immovable>& Movability::group_at(std::uint64_t offset) const {
   const auto known = groups_.find(offset);
@@ -333,7 +335,7 @@ std::variant<MovedSections, Immovable> Movability::find_group(std::uint64_t offs
   for (const std::size_t index : group.segments) {
     const std::uint32_t type = image_->segments()[index].p_type;
     if (type != PT_INTERP && type != PT_NOTE && type != PT_GNU_PROPERTY)
-      return Immovable{segment_type_name(type) + " at " + hex(group.address) + " cannot move"};
+      return Immovable{elf::segment_type_name(type) + " at " + hex(group.address) + " cannot move"};
   }
   if (group.sections.empty()) return Immovable{"bytes at file offset " + hex(offset) + " belong to no section"};
   constexpr std::size_t most_sections = 32;
@@ -359,7 +361,7 @@ MovedSections Movability::collect(std::uint64_t offset) const {
     before = group.range;
     group.sections.clear();
     group.segments.clear();
-    for (const Section& section : image_->sections()) {
+    for (const elf::Section& section : image_->sections()) {
       const std::uint64_t begin = section.header.sh_offset;
       const std::uint64_t size = image_->bytes_of(section).size();
       if (!Range{begin, begin + size}.overlaps(group.range)) continue;
@@ -373,7 +375,7 @@ MovedSections Movability::collect(std::uint64_t offset) const {
       const bool is_elsewhere =
           segment.p_type == PT_GNU_RELRO && !Range{segment.p_vaddr, segment.p_vaddr + segment.p_memsz}.overlaps(
                                                 {group.address, group.address + group.range.size()});
-      if (holds_others || is_elsewhere || is_stale_property(*image_, segment) ||
+      if (holds_others || is_elsewhere || elf::is_stale_property(*image_, segment) ||
           !Range{segment.p_offset, segment.p_offset + segment.p_filesz}.overlaps(group.range))
         continue;
       absorb(segment.p_offset, segment.p_filesz, segment.p_vaddr, segment.p_align);
@@ -383,7 +385,7 @@ MovedSections Movability::collect(std::uint64_t offset) const {
   return group;
 }
 
-std::string Movability::why_section_stays(const Section& section, MovedSections& group) const {
+std::string Movability::why_section_stays(const elf::Section& section, MovedSections& group) const {
   const Elf64_Shdr& header = section.header;
   if ((header.sh_flags & SHF_ALLOC) == 0 || (header.sh_flags & (SHF_WRITE | SHF_TLS | SHF_EXECINSTR)) != 0)
     return located(section) + " cannot move";
@@ -406,22 +408,22 @@ std::string Movability::why_section_stays(const Section& section, MovedSections&
 
 /// Notes of other owners may hold addresses relative to themselves or be found by their own code: Xen's and
 /// SystemTap's do.
-std::string Movability::why_note_stays(const Section& section, MovedSections& group) const {
+std::string Movability::why_note_stays(const elf::Section& section, MovedSections& group) const {
   constexpr std::array<std::string_view, 3> position_independent{"GNU", "FDO", "Go"};
   if (group.segments.empty()) return located(section) + " cannot move: no PT_NOTE covers it";
   const InputOrigin origin{image_->name(), section.name};
-  std::vector<Note> notes;
+  std::vector<elf::Note> notes;
   try {
-    notes = read_notes(image_->bytes_of(section), section.header.sh_addralign, image_->endian(), origin);
+    notes = elf::read_notes(image_->bytes_of(section), section.header.sh_addralign, image_->endian(), origin);
   } catch (const MalformedInput&) {
     return located(section) + " cannot move: it is not a sequence of notes";
   }
-  for (const Note& note : notes) {
+  for (const elf::Note& note : notes) {
     if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) group.has_build_id = true;
     const bool is_independent = std::ranges::find(position_independent, note.owner) != position_independent.end();
     // The build-id of Mozilla's toolkit is a text.
     if (is_independent || (note.owner == "mzbldid" && is_text(note.descriptor))) continue;
-    const std::uint64_t offset = offset_of(*image_, note.descriptor);
+    const std::uint64_t offset = elf::offset_of(*image_, note.descriptor);
     const std::uint64_t address = section.header.sh_addr + (offset - section.header.sh_offset);
     // A plugin has one such note.
     if (note.owner == qt_owner && note.type == qt_type && group.functions.empty()) {
@@ -438,26 +440,26 @@ std::string Movability::why_note_stays(const Section& section, MovedSections& gr
   return {};
 }
 
-std::string Movability::why_table_stays(const Section& section) const {
+std::string Movability::why_table_stays(const elf::Section& section) const {
   if (dynamic_.empty()) return located(section) + " cannot move in a file without PT_DYNAMIC";
   const std::uint64_t address = section.header.sh_addr;
-  const auto names_it = [&](std::int64_t tag) { return find_dynamic(dynamic_, tag) == address; };
-  const auto tags = tags_of_type(section.header.sh_type);
+  const auto names_it = [&](std::int64_t tag) { return elf::find_dynamic(dynamic_, tag) == address; };
+  const auto tags = elf::tags_of_type(section.header.sh_type);
   if (std::none_of(tags.begin(), tags.end(), names_it)) return located(section) + " cannot move";
   if (section.header.sh_type != SHT_RELA) return {};
   // Some linkers let DT_RELASZ count the PLT's relocations as well: then the two sections are one table.
-  const auto size_is = [&](std::int64_t tag) { return find_dynamic(dynamic_, tag) == section.header.sh_size; };
+  const auto size_is = [&](std::int64_t tag) { return elf::find_dynamic(dynamic_, tag) == section.header.sh_size; };
   if (names_it(DT_RELA) && !size_is(DT_RELASZ)) return located(section) + " cannot move: DT_RELASZ has another size";
   if (names_it(DT_JMPREL) && !size_is(DT_PLTRELSZ))
     return located(section) + " cannot move: DT_PLTRELSZ has another size";
-  const std::uint64_t table = find_dynamic(dynamic_, DT_RELA).value_or(0);
-  const std::uint64_t table_size = find_dynamic(dynamic_, DT_RELASZ).value_or(0);
+  const std::uint64_t table = elf::find_dynamic(dynamic_, DT_RELA).value_or(0);
+  const std::uint64_t table_size = elf::find_dynamic(dynamic_, DT_RELASZ).value_or(0);
   if (names_it(DT_JMPREL) && address >= table && address - table < table_size)
     return located(section) + " cannot move: DT_RELA covers it too";
   return {};
 }
 
-bool Movability::is_referred_to(const Section& section, const MovedSections& group) const {
+bool Movability::is_referred_to(const elf::Section& section, const MovedSections& group) const {
   if (has_relative_relocation_to(*image_, section) || has_named_symbol_in(*image_, section)) return true;
   // What the linker and crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of
   // libLLVM's code would be searched for each conversion, which doubles its time.
@@ -468,4 +470,4 @@ bool Movability::is_referred_to(const Section& section, const MovedSections& gro
   return relocates_itself_ && is_relocations(section) && has_direct_reference_to(*image_, first_entry_of(section));
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

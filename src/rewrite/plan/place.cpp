@@ -7,12 +7,12 @@
 #include "rewrite/plan/plan_texts.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
 /// File offset after the program headers of the output, where they begin as the old ones do.
-std::uint64_t table_end(const Image& image, const Placement& placement) {
+std::uint64_t table_end(const elf::Image& image, const Placement& placement) {
   return image.header().e_phoff + placement.segment_count * sizeof(Elf64_Phdr);
 }
 
@@ -64,7 +64,7 @@ class Placer {
 
  private:
   void release_what_is_written_anew() {
-    const Image& image = task_.image;
+    const elf::Image& image = task_.image;
     if (plan_.drops_note) placement_.dropped_note = redundant_note(image);
     placement_.segment_count = count_segments(task_, plan_, placement_.dropped_note.has_value());
     FileSpace& space = placement_.space;
@@ -90,7 +90,7 @@ class Placer {
   /// Makes room for the program headers where they are: what the table grows over moves. `hole` gets free bytes of the
   /// file after the table.
   Blocked make_room_in_place(Range& hole) {
-    const Image& image = task_.image;
+    const elf::Image& image = task_.image;
     if (placement_.segment_count <= image.segments().size()) return std::nullopt;
     if (Blocked blocked = check_table_size(placement_)) return blocked;
     const auto load = header_load(image);
@@ -115,7 +115,7 @@ class Placer {
     if (const auto* immovable = std::get_if<Immovable>(&found)) return in_table(immovable->why);
     const auto& group = std::get<MovedSections>(found);
     if (claim.is_load || group.plan > plan_.table || !group.range.contains(claim.range))
-      return in_table(describe(claim.owner) + " is in the way");
+      return in_table(elf::describe(claim.owner) + " is in the way");
     placement_.space.release(group.range);
     placement_.groups.push_back({group, false, false, load, 0, 0});
     return std::nullopt;
@@ -144,7 +144,7 @@ class Placer {
       const MovedSections& group = placed.group;
       const Elf64_Phdr& load = task_.image.segments()[placed.load];
       const std::uint64_t base = load.p_vaddr - load.p_offset;
-      const std::uint64_t in_hole = align_up(base + hole.begin, group.alignment) - base;
+      const std::uint64_t in_hole = elf::align_up(base + hole.begin, group.alignment) - base;
       if (in_hole <= hole.end && group.range.size() <= hole.end - in_hole) {
         placed.address = base + in_hole;
         hole.begin = in_hole + group.range.size();
@@ -161,13 +161,13 @@ class Placer {
     const std::uint64_t size = placed.group.range.size();
     if (plan_.section != SectionPlan::Tail || placed.group.alignment > placement_.loads.page())
       return in_table("there is no gap of " + count_of(size, "byte") + " for " +
-                      describe(task_.image.sections()[placed.group.sections.front()]));
+                      elf::describe(task_.image.sections()[placed.group.sections.front()]));
     Tail& tail = placement_.tail;
     placed.in_tail = true;
     // LLVM's strip and objcopy take the first of two segments that begin at one file offset for the outer one, and
     // PT_INTERP stands in front of the PT_LOADs, as do mold's PT_NOTEs. So the PT_LOAD has to begin before them.
     if (tail.size == 0 && !placed.group.segments.empty()) tail.size = tail.alignment;
-    placed.address = align_up(tail.size, placed.group.alignment);
+    placed.address = elf::align_up(tail.size, placed.group.alignment);
     tail.size = placed.address + size;
     tail.alignment = std::max(tail.alignment, placed.group.alignment);
     return std::nullopt;
@@ -194,12 +194,12 @@ class Placer {
       }
       case SectionPlan::Tail:
         section.in_tail = true;
-        section.address = align_up(tail.size, task_.section.alignment);
+        section.address = elf::align_up(tail.size, task_.section.alignment);
         tail.size = section.address + task_.section_size;
         if (plan_.table != TablePlan::Moved) return std::nullopt;
         // After the section: LLVM's tools take the first of two segments that begin at one file offset, here PT_PHDR,
         // for the outer one.
-        tail.table = align_up(tail.size, alignof(Elf64_Phdr));
+        tail.table = elf::align_up(tail.size, alignof(Elf64_Phdr));
         tail.size = tail.table + placement_.segment_count * sizeof(Elf64_Phdr);
         return std::nullopt;
       case SectionPlan::Head:      // put_pages_below has placed it
@@ -252,24 +252,24 @@ class Placer {
       end = std::max<std::uint64_t>(end, placement_.load_map(segment.p_offset) + segment.p_filesz);
     }
     // .bss's header names a place in the file too, and elflint takes the segment that begins there for its own.
-    for (const Section& section : task_.image.sections()) {
+    for (const elf::Section& section : task_.image.sections()) {
       const bool unfilled = section.header.sh_type == SHT_NOBITS && (section.header.sh_flags & SHF_ALLOC) != 0;
       if (unfilled && section.header.sh_offset <= kept_end + placement_.loads.page())
         end = std::max(end, placement_.load_map(section.header.sh_offset));
     }
-    placement_.tail.offset = align_up(end + 1, placement_.tail.alignment);
+    placement_.tail.offset = elf::align_up(end + 1, placement_.tail.alignment);
     placement_.tail.address = placement_.loads.address_above() + placement_.tail.offset % placement_.loads.page();
     if (plan_.table == TablePlan::Moved) {
       if (Blocked blocked = align_tail_with_first_load()) return blocked;
     }
     if (const FileClaim* across = placement_.space.claim_across(kept_end))
-      return elsewhere(describe(across->owner) + " reaches over the end of the last PT_LOAD");
+      return elsewhere(elf::describe(across->owner) + " reaches over the end of the last PT_LOAD");
     const FileClaim* next = placement_.space.next_claim(kept_end);
     if (next == nullptr) return std::nullopt;
     const bool free = placement_.space.is_zero({kept_end, next->range.begin});
     const std::uint64_t next_offset = placement_.load_map(free ? next->range.begin : kept_end);
     const std::uint64_t tail_end = placement_.tail.offset + placement_.tail.size;
-    if (tail_end > next_offset) placement_.map.insert({kept_end, align_up(tail_end - next_offset, 64)});
+    if (tail_end > next_offset) placement_.map.insert({kept_end, elf::align_up(tail_end - next_offset, 64)});
     return std::nullopt;
   }
 
@@ -288,7 +288,7 @@ class Placer {
       return elsewhere("the file would get a hole of " + count_of(above_memory - after_file, "byte"));
     // In a page of the file with nothing else that is loaded: glibc takes the first mapping that holds the table's
     // pages for the table's, be it where .bss begins, and is cleared.
-    placement_.tail.offset = std::max(align_up(after_file, placement_.loads.page()), above_memory);
+    placement_.tail.offset = std::max(elf::align_up(after_file, placement_.loads.page()), above_memory);
     placement_.tail.address = placement_.tail.offset + base;
     return std::nullopt;
   }
@@ -304,4 +304,4 @@ std::variant<Placement, PlanFailure> place(const Task& task, const LayoutPlan& p
   return Placer(task, plan).run();
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -5,7 +5,7 @@
 
 #include "elf/notes.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 std::optional<PlanFailure> check_table_size(const Placement& placement) {
   constexpr std::uint64_t most_bytes = 4096;
@@ -13,8 +13,8 @@ std::optional<PlanFailure> check_table_size(const Placement& placement) {
   return PlanFailure{.in_table = true, .why = "the table would exceed one page"};
 }
 
-std::optional<std::size_t> header_load(const Image& image) {
-  return find_load_at_offset(image, image.header().e_phoff);
+std::optional<std::size_t> header_load(const elf::Image& image) {
+  return elf::find_load_at_offset(image, image.header().e_phoff);
 }
 
 bool moves_build_id(const Task& task, const Placement& placement) {
@@ -27,7 +27,7 @@ bool moves_build_id(const Task& task, const Placement& placement) {
     const Range& range = placed.group.range;
     if (range.contains(before)) now = placed.offset + (before - range.begin);
   }
-  return !is_in_first_page({now, now + task.build_id->size()});
+  return !elf::is_in_first_page({now, now + task.build_id->size()});
 }
 
 Cost cost_of(const Task& task, const Placement& placement) {
@@ -59,4 +59,4 @@ TablePlan table_plan_of(const Placement& placement) {
   return plan;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -13,17 +13,17 @@
 #include "rewrite/plan/plans.hpp"
 
 /// What stands where under one plan, and what can be asked of it.
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// What there is to plan; all of it is the same for every plan. What it names must outlive it.
 struct Task {
-  const Image& image;
+  const elf::Image& image;
   const Movability& movability;
   const ExistingSframe& existing;
   const FileSpace& space;                ///< before anything is released
   const LoadGrowth& loads;               ///< before anything is taken
   const std::optional<Range>& build_id;  ///< its file offsets, if readers look for it there (elf/notes.hpp)
-  const NewSection& section;
+  const elf::NewSection& section;
   std::uint64_t section_size;  ///< bytes
   HeaderMoves moves;
 };
@@ -86,7 +86,7 @@ void describe(const Task& task, const Placement& placement, TriedPlan& plan);
 std::optional<PlanFailure> check_table_size(const Placement& placement);
 
 /// Index of the PT_LOAD that holds the program headers.
-std::optional<std::size_t> header_load(const Image& image);
+std::optional<std::size_t> header_load(const elf::Image& image);
 
 /// What had to move, which may be less than the plan allows.
 TablePlan table_plan_of(const Placement& placement);
@@ -94,4 +94,4 @@ TablePlan table_plan_of(const Placement& placement);
 /// Whether the build-id leaves the first page.
 bool moves_build_id(const Task& task, const Placement& placement);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -8,7 +8,7 @@
 #include "sframe_gen/layout_plans.hpp"
 
 /// What people are told of plans.
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 struct PlanText {
   std::string_view name;     ///< "S1"
@@ -53,4 +53,4 @@ inline std::string text_of_failure(bool in_table, const std::string& why) {
   return (in_table ? "no room for more program headers: " : "") + why;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

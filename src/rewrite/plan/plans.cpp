@@ -6,13 +6,13 @@
 #include "elf/preconditions.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
 /// PT_LOADs to try for SectionPlan::Gap, best first: the one whose old section can be extended, the one that holds
 /// .eh_frame, other read-only ones. Executable ones only where nothing else is possible.
-std::vector<std::size_t> gap_candidates(const Image& image, const ExistingSframe& existing, bool desperate) {
+std::vector<std::size_t> gap_candidates(const elf::Image& image, const ExistingSframe& existing, bool desperate) {
   std::vector<std::size_t> candidates;
   const auto add = [&](std::size_t load) {
     if (std::find(candidates.begin(), candidates.end(), load) == candidates.end()) candidates.push_back(load);
@@ -22,9 +22,9 @@ std::vector<std::size_t> gap_candidates(const Image& image, const ExistingSframe
     for (std::size_t i = 0; i < image.segments().size(); ++i)
       if (image.segments()[i].p_type == PT_LOAD && wanted(image.segments()[i])) add(i);
   };
-  const Section* eh_frame = image.find_section(".eh_frame");
+  const elf::Section* eh_frame = image.find_section(".eh_frame");
   if (eh_frame != nullptr) {
-    each_load([&](const Elf64_Phdr& load) { return holds_address(load, eh_frame->header.sh_addr); });
+    each_load([&](const Elf64_Phdr& load) { return elf::holds_address(load, eh_frame->header.sh_addr); });
   }
   each_load([](const Elf64_Phdr& load) { return (load.p_flags & (PF_R | PF_W | PF_X)) == PF_R; });
   if (desperate || eh_frame == nullptr) each_load([](const Elf64_Phdr& load) { return (load.p_flags & PF_W) == 0; });
@@ -48,7 +48,7 @@ void add_plans(SectionPlan section, const LayoutPlan& base, const std::vector<st
 
 }  // namespace
 
-std::optional<std::size_t> redundant_note(const Image& image) {
+std::optional<std::size_t> redundant_note(const elf::Image& image) {
   const Elf64_Phdr* const property = image.find_segment(PT_GNU_PROPERTY);
   for (std::size_t i = 0; property != nullptr && i < image.segments().size(); ++i) {
     const Elf64_Phdr& note = image.segments()[i];
@@ -71,8 +71,8 @@ Cost least_cost(const LayoutPlan& plan) {
   return cost;
 }
 
-std::vector<LayoutPlan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves) {
-  const bool only_gaps = is_dynamic_loader(image);
+std::vector<LayoutPlan> plans_for(const elf::Image& image, const ExistingSframe& existing, HeaderMoves moves) {
+  const bool only_gaps = elf::is_dynamic_loader(image);
   const auto loads = gap_candidates(image, existing, only_gaps);
   std::vector<SectionPlan> sections{SectionPlan::Gap};
   if (existing.section) sections.push_back(SectionPlan::Replace);
@@ -102,4 +102,4 @@ std::vector<LayoutPlan> plans_for(const Image& image, const ExistingSframe& exis
   return plans;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

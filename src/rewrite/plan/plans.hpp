@@ -10,7 +10,7 @@
 #include "rewrite/plan/existing_sframe.hpp"
 #include "sframe_gen/layout_plans.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Whether the program headers may leave their place where no other plan works.
 enum class HeaderMoves : std::uint8_t { Never, IfNeeded };
@@ -46,12 +46,12 @@ struct Cost {
 /// A PT_NOTE that covers what PT_GNU_PROPERTY covers. On x86-64 glibc reads the latter since 2.32 and before that
 /// either, and the kernel neither. On AArch64 both read the latter only, which says whether code wants branch target
 /// checks. On s390x nothing reads either.
-std::optional<std::size_t> redundant_note(const Image& image);
+std::optional<std::size_t> redundant_note(const elf::Image& image);
 
 /// What `plan` costs at least.
 Cost least_cost(const LayoutPlan& plan);
 
 /// All that may be tried, in the order of their least cost.
-std::vector<LayoutPlan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves);
+std::vector<LayoutPlan> plans_for(const elf::Image& image, const ExistingSframe& existing, HeaderMoves moves);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -9,24 +9,24 @@
 #include "rewrite/plan/existing_sframe.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
 /// Whether the PT_LOAD that ends with the section may end before it.
-bool may_end_before(const Image& image, const NewSection& removed, const ExistingSframe& existing) {
+bool may_end_before(const elf::Image& image, const elf::NewSection& removed, const ExistingSframe& existing) {
   if (!existing.load || !existing.is_last) return false;
-  const Range given_up{existing.bytes.begin, file_range(image.segments()[*existing.load]).end};
+  const Range given_up{existing.bytes.begin, elf::file_range(image.segments()[*existing.load]).end};
   const auto is_in_it = [&](const Elf64_Phdr& other) {
     const bool counts = other.p_type != PT_NULL && other.p_type != PT_LOAD && other.p_type != removed.segment_type;
-    return counts && file_range(other).overlaps(given_up);
+    return counts && elf::file_range(other).overlaps(given_up);
   };
   return !image.segment_table().overlaps(given_up) && std::ranges::none_of(image.segments(), is_in_it);
 }
 
 /// Returns the program headers, as many as there were: their number is in the ELF header and, in programs that got
 /// pages below their own, in the copy of it in memory.
-std::vector<Elf64_Phdr> segments_without(const Image& image, const NewSection& removed,
+std::vector<Elf64_Phdr> segments_without(const elf::Image& image, const elf::NewSection& removed,
                                          const ExistingSframe& existing) {
   std::vector<Elf64_Phdr> segments = image.segments();
   if (may_end_before(image, removed, existing)) {
@@ -48,21 +48,21 @@ std::vector<Elf64_Phdr> segments_without(const Image& image, const NewSection& r
 }
 
 /// Throws Refused if the file would lack `section`.
-void check_not_needed(const Image& image, const Section& section) {
+void check_not_needed(const elf::Image& image, const elf::Section& section) {
   const auto refuse = [&](const std::string& why) {
     throw Refused(image.name(), "cannot remove " + section.name + ": " + why);
   };
-  if (section.header.sh_type != SHT_PROGBITS && section.header.sh_type != section_type_gnu_sframe)
+  if (section.header.sh_type != SHT_PROGBITS && section.header.sh_type != elf::section_type_gnu_sframe)
     refuse("it has type " + hex(section.header.sh_type));
   if (section.index == image.section_name_table_index()) refuse("it holds the section names");
-  for (const Section& other : image.sections())
+  for (const elf::Section& other : image.sections())
     if (other.header.sh_link == section.index && other.header.sh_type != SHT_NULL) refuse(other.name + " refers to it");
 }
 
 /// The section header table keeps its end: bytes after it that no header describes would be in the way of a conversion.
-void remove_sections(const Image& image, const ExistingSframe& existing, Layout& layout) {
+void remove_sections(const elf::Image& image, const ExistingSframe& existing, Layout& layout) {
   layout.new_index_of.resize(image.sections().size());
-  for (const Section& section : image.sections()) {
+  for (const elf::Section& section : image.sections()) {
     const bool is_kept = section.index != existing.section && section.index != existing.undo_section;
     // For its section symbol.
     layout.new_index_of[section.index] = is_kept ? static_cast<std::uint32_t>(layout.sections.size()) : SHN_ABS;
@@ -74,7 +74,7 @@ void remove_sections(const Image& image, const ExistingSframe& existing, Layout&
     layout.sections.back().index = layout.new_index_of[section.index];
   }
   remap_links(layout);
-  const Section& names = image.sections()[image.section_name_table_index()];
+  const elf::Section& names = image.sections()[image.section_name_table_index()];
   const auto bytes = image.bytes_of(names);
   layout.section_names.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   layout.header.e_shstrndx = static_cast<std::uint16_t>(layout.new_index_of[names.index]);
@@ -84,10 +84,10 @@ void remove_sections(const Image& image, const ExistingSframe& existing, Layout&
 
 }  // namespace
 
-Layout plan_removal(const Image& image, const NewSection& removed) {
+Layout plan_removal(const elf::Image& image, const elf::NewSection& removed) {
   if (image.find_section(removed.name) == nullptr)
     throw Refused(image.name(), "no " + std::string(removed.name) + " section to remove");
-  check_preconditions(image);
+  elf::check_preconditions(image);
   const ExistingSframe existing = find_existing_sframe(image, removed);
   Layout layout;
   layout.section = removed;
@@ -97,7 +97,9 @@ Layout plan_removal(const Image& image, const NewSection& removed) {
   layout.segments = segments_without(image, removed, existing);
   layout.dropped = {existing.bytes, existing.undo_bytes};
   layout.file_size = image.file_bytes().size();
-  const auto is_in_undo = [&](const Elf64_Phdr& segment) { return file_range(segment).overlaps(existing.undo_bytes); };
+  const auto is_in_undo = [&](const Elf64_Phdr& segment) {
+    return elf::file_range(segment).overlaps(existing.undo_bytes);
+  };
   if (existing.undo_bytes.end == layout.file_size && std::ranges::none_of(image.segments(), is_in_undo))
     layout.file_size = existing.undo_bytes.begin;
   if (image.has_section_headers()) {
@@ -114,4 +116,4 @@ Layout plan_removal(const Image& image, const NewSection& removed) {
   return layout;
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -13,14 +13,14 @@
 #include "rewrite/undo/undo_record.hpp"
 #include "support/bytes.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
 using files::Region;
 
-bool in_index_table(const Image& input, Range range) {
-  return std::ranges::any_of(input.sections(), [&](const Section& section) {
+bool in_index_table(const elf::Image& input, Range range) {
+  return std::ranges::any_of(input.sections(), [&](const elf::Section& section) {
     const Elf64_Shdr& header = section.header;
     return has_section_indices(header.sh_type) &&
            Range{header.sh_offset, header.sh_offset + header.sh_size}.contains(range);
@@ -30,7 +30,7 @@ bool in_index_table(const Image& input, Range range) {
 /// Returns the parts of the output that come from the input, sorted by where they come from. Tables of section indices
 /// count although they have changed: nearly all of a large symbol table may, and all of it follows from the
 /// renumbering.
-std::vector<Region> kept_input(const Image& input, const Layout& layout, const files::Regions& contents) {
+std::vector<Region> kept_input(const elf::Image& input, const Layout& layout, const files::Regions& contents) {
   files::Regions output = copied_input(layout);
   for (const Region& changed : contents.all()) {
     if (changed.source != Region::Source::Bytes) continue;
@@ -43,7 +43,7 @@ std::vector<Region> kept_input(const Image& input, const Layout& layout, const f
   return kept;
 }
 
-void add_pieces(const Image& input, const std::vector<Region>& kept, UndoRecord& record) {
+void add_pieces(const elf::Image& input, const std::vector<Region>& kept, UndoRecord& record) {
   std::uint64_t done = 0, end = 0;  // of the last copy, in the original and in the output
   const auto add = [&](std::uint64_t next, std::uint64_t from, std::uint64_t size) {
     const auto literals = input.slice(done, next - done, "literal bytes");
@@ -60,11 +60,12 @@ void add_pieces(const Image& input, const std::vector<Region>& kept, UndoRecord&
 /// moved have new values, too.
 class Corrections {
  public:
-  Corrections(const Image& input, const files::Regions& contents, const std::vector<Region>& kept, UndoRecord& record)
+  Corrections(const elf::Image& input, const files::Regions& contents, const std::vector<Region>& kept,
+              UndoRecord& record)
       : input_(input), contents_(contents), kept_(kept), record_(record) {}
 
   /// A large symbol table is compared in parts that stay in a processor's cache.
-  void add(const Section& table) {
+  void add(const elf::Section& table) {
     constexpr std::uint64_t most = sizeof(Elf64_Sym) << 12;
     const auto right = input_.bytes_of(table);
     const bool is_symbol_table = table.header.sh_type == SHT_SYMTAB || table.header.sh_type == SHT_DYNSYM;
@@ -96,7 +97,7 @@ class Corrections {
   }
 
   /// `before`: how many corrections there were before the table's.
-  void correct(const Section& table, std::span<const std::byte> right, std::size_t at, std::size_t before) {
+  void correct(const elf::Section& table, std::span<const std::byte> right, std::size_t at, std::size_t before) {
     constexpr std::size_t close = 4;  // a correction of its own costs about as much
     const bool is_first = record_.corrections.size() == before;
     if (is_first || at > end_ + close) {
@@ -109,7 +110,7 @@ class Corrections {
     end_ = at + 1;
   }
 
-  const Image& input_;
+  const elf::Image& input_;
   const files::Regions& contents_;
   const std::vector<Region>& kept_;
   UndoRecord& record_;
@@ -138,46 +139,46 @@ std::vector<std::byte> undo_header(const Layout& layout, std::uint64_t begin, st
   header.sh_offset = begin;
   header.sh_size = size;
   std::vector<std::byte> bytes(sizeof(Elf64_Shdr));
-  store_section(bytes, header, endian);
+  elf::store_section(bytes, header, endian);
   return bytes;
 }
 
-UndoRecord make_undo(const Image& input, const Layout& layout, const files::Regions& contents) {
+UndoRecord make_undo(const elf::Image& input, const Layout& layout, const files::Regions& contents) {
   UndoRecord record;
   const std::vector<Region> kept = kept_input(input, layout, contents);
   add_pieces(input, kept, record);
   record.new_index_of = layout.new_index_of;
   record.new_index_of.resize(std::min(input.sections().size(), layout.new_index_of.size()));
   Corrections corrections(input, contents, kept, record);
-  for (const Section& section : input.sections())
+  for (const elf::Section& section : input.sections())
     if (has_section_indices(section.header.sh_type)) corrections.add(section);
   std::ranges::sort(record.corrections, {}, &UndoCorrection::offset);
   return record;
 }
 
 /// Returns the section of the record, if it is where it was written: after all others, at the end of the file.
-const Section* find_record(const Image& converted, const NewSection& added) {
-  const Section* const section = converted.find_section(added.undo_name);
+const elf::Section* find_record(const elf::Image& converted, const elf::NewSection& added) {
+  const elf::Section* const section = converted.find_section(added.undo_name);
   if (converted.find_section(added.name) == nullptr)
     throw Refused(converted.name(), "no " + std::string(added.name) + " section to remove");
   if (section == nullptr)
     throw Refused(converted.name(), "no undo record (--no-undo left it out, a tool such as strip dropped it, or " +
                                         std::string(added.name) + " is not from sframe-gen)");
   const Range table = converted.section_table();
-  const Range bytes = file_range(section->header);
+  const Range bytes = elf::file_range(section->header);
   const bool is_last = section == &converted.sections().back() && section->header.sh_type == SHT_PROGBITS &&
                        (table.empty() || bytes.begin == table.end) && bytes.end == converted.file_bytes().size();
   return is_last ? section : nullptr;
 }
 
-std::optional<DecodedUndo> read_record(const Image& converted, const NewSection& added) {
-  const Section* const section = find_record(converted, added);
+std::optional<DecodedUndo> read_record(const elf::Image& converted, const elf::NewSection& added) {
+  const elf::Section* const section = find_record(converted, added);
   if (section == nullptr) return {};
   const Elf64_Shdr& names = converted.sections()[converted.section_name_table_index()].header;
   const auto dictionary =
-      dictionary_of(converted.segments().size(), file_range(names), converted.section_table(),
+      dictionary_of(converted.segments().size(), elf::file_range(names), converted.section_table(),
                     [&](Range range) { return converted.slice(range.begin, range.size(), "table"); });
-  return decode_undo(without_trailer(converted.bytes_of(*section), added), dictionary,
+  return decode_undo(elf::without_trailer(converted.bytes_of(*section), added), dictionary,
                      {converted.name(), section->name});
 }
 
@@ -202,9 +203,9 @@ std::optional<files::Regions> assemble(const UndoRecord& record, std::uint64_t c
 }
 
 /// Returns the bytes that are wrong in the assembled original, with holes between them.
-files::Regions corrections_of(const Image& assembled, const UndoRecord& record) {
+files::Regions corrections_of(const elf::Image& assembled, const UndoRecord& record) {
   files::Regions corrections;
-  for (const Section& section : assembled.sections()) {
+  for (const elf::Section& section : assembled.sections()) {
     if (!has_section_indices(section.header.sh_type)) continue;
     const auto bytes = assembled.bytes_of(section);
     std::vector<std::byte> restored(bytes.begin(), bytes.end());
@@ -217,17 +218,17 @@ files::Regions corrections_of(const Image& assembled, const UndoRecord& record) 
 }
 
 /// Returns the assembled file. Nothing if it is none that was converted: only sections that lie apart are.
-std::optional<Image> open_assembled(int output, const std::string& name) {
+std::optional<elf::Image> open_assembled(int output, const std::string& name) {
   try {
-    Image assembled = Image::open(output, name);
-    check_no_overlap(assembled);
+    elf::Image assembled = elf::Image::open(output, name);
+    elf::check_no_overlap(assembled);
     return assembled;
   } catch (const Refused&) {
     return {};  // not an ELF file, as a rule
   }
 }
 
-Digest digest_of_both(const Image& original, const Image& converted, const UndoRecord& record) {
+Digest digest_of_both(const elf::Image& original, const elf::Image& converted, const UndoRecord& record) {
   Digester digester;
   digester.update(original.file_bytes());
   const std::uint64_t end = converted.sections().back().header.sh_offset;
@@ -236,7 +237,7 @@ Digest digest_of_both(const Image& original, const Image& converted, const UndoR
   return digester.digest();
 }
 
-std::optional<Original> try_restoring(const Image& converted, const NewSection& added, int output,
+std::optional<Original> try_restoring(const elf::Image& converted, const elf::NewSection& added, int output,
                                       const std::string& output_name) {
   const auto undo = read_record(converted, added);
   if (!undo) return {};
@@ -256,7 +257,7 @@ std::optional<Original> try_restoring(const Image& converted, const NewSection& 
 
 }  // namespace
 
-void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
+void append_undo(const elf::Image& input, const Layout& layout, const std::function<Digester()>& original,
                  files::Regions& contents) {
   const UndoRecord record = make_undo(input, layout, contents);
   const auto bytes_of = [&](Range range) { return contents.bytes(range.begin, range.end, input.file_bytes()); };
@@ -279,13 +280,14 @@ void append_undo(const Image& input, const Layout& layout, const std::function<D
   const Digest digest = digester.digest();
   std::ranges::copy(digest, digest_of(encoded).begin());
   if (!has_header) {
-    const auto trailer = undo_trailer(encoded.size(), layout.section);
+    const auto trailer = elf::undo_trailer(encoded.size(), layout.section);
     encoded.insert(encoded.end(), trailer.begin(), trailer.end());
   }
   contents.put_bytes(begin, std::move(encoded));
 }
 
-Original restore_original(const Image& converted, const NewSection& added, int output, const std::string& output_name) {
+Original restore_original(const elf::Image& converted, const elf::NewSection& added, int output,
+                          const std::string& output_name) {
   std::optional<Original> restored;
   try {
     restored = try_restoring(converted, added, output, output_name);
@@ -299,12 +301,13 @@ Original restore_original(const Image& converted, const NewSection& added, int o
   return *restored;
 }
 
-Original describe_original(const Image& converted, const NewSection& added) {
+Original describe_original(const elf::Image& converted, const elf::NewSection& added) {
   const Descriptor file = files::open_unnamed(std::filesystem::path(converted.name()).parent_path());
   return restore_original(converted, added, file.number(), converted.name());
 }
 
-std::optional<Image> find_original(const Image& image, const NewSection& added, const std::filesystem::path& folder) {
+std::optional<elf::Image> find_original(const elf::Image& image, const elf::NewSection& added,
+                                        const std::filesystem::path& folder) {
   if (image.find_section(added.undo_name) == nullptr) return {};
   const Descriptor file = files::open_unnamed(folder);
   try {
@@ -312,7 +315,7 @@ std::optional<Image> find_original(const Image& image, const NewSection& added, 
   } catch (const Refused&) {
     return {};
   }
-  return Image::open(file.number(), image.name());
+  return elf::Image::open(file.number(), image.name());
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

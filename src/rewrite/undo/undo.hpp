@@ -12,11 +12,11 @@
 #include "rewrite/plan/layout.hpp"
 #include "support/hash.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Appends the undo record of `input` to `contents`, which are complete otherwise, in the section that the layout has
 /// for it. `original` returns the digester that has read `input`; it is called last, as it may have to wait.
-void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
+void append_undo(const elf::Image& input, const Layout& layout, const std::function<Digester()>& original,
                  files::Regions& contents);
 
 /// What a converted file was made from.
@@ -29,13 +29,15 @@ struct Original {
 /// Writes what `converted` was made from when it got `added` to `output`, an empty file. Throws
 /// SystemFailure, and Refused if `converted` is not a file that sframe-gen wrote, or any byte of it has changed since;
 /// `output` then has no defined contents.
-Original restore_original(const Image& converted, const NewSection& added, int output, const std::string& output_name);
+Original restore_original(const elf::Image& converted, const elf::NewSection& added, int output,
+                          const std::string& output_name);
 
 /// Does it without keeping the result.
-Original describe_original(const Image& converted, const NewSection& added);
+Original describe_original(const elf::Image& converted, const elf::NewSection& added);
 
 /// Returns the file that `image` was made from when it got `added`, under the same name. Nothing if `image` was not
 /// converted, or has changed since. The bytes go to a file without a name in `folder`.
-std::optional<Image> find_original(const Image& image, const NewSection& added, const std::filesystem::path& folder);
+std::optional<elf::Image> find_original(const elf::Image& image, const elf::NewSection& added,
+                                        const std::filesystem::path& folder);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

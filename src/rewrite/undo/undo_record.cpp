@@ -17,7 +17,7 @@
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
@@ -154,7 +154,7 @@ std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const
 
 std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream_bytes, std::uint64_t size,
                                               std::span<const std::byte> dictionary) {
-  if (is_impossible_growth(stream_bytes.size(), size)) return {};
+  if (elf::is_impossible_growth(stream_bytes.size(), size)) return {};
   z_stream stream{};
   if (::inflateInit(&stream) != Z_OK) throw std::bad_alloc();
   const Stream end(&stream, ::inflateEnd);
@@ -172,9 +172,9 @@ std::optional<std::vector<std::byte>> encode_undo(const UndoRecord& record, std:
   if (record.pieces.size() > most_undo_pieces || record.corrections.size() > most_undo_corrections) return {};
   const std::vector<std::byte> body = encode_body(record);
   const std::vector<std::byte> deflated = deflate(body, dictionary);
-  if (is_impossible_growth(deflated.size(), body.size())) return {};
+  if (elf::is_impossible_growth(deflated.size(), body.size())) return {};
   ByteWriter writer(Endian::Little);
-  writer.append_bytes(undo_magic);
+  writer.append_bytes(elf::undo_magic);
   writer.append_bytes(Digest{});
   uleb128(writer, body.size());
   writer.append_bytes(deflated);
@@ -182,13 +182,13 @@ std::optional<std::vector<std::byte>> encode_undo(const UndoRecord& record, std:
 }
 
 std::span<std::byte> digest_of(std::vector<std::byte>& encoded) {
-  return std::span(encoded).subspan(undo_magic.size(), sizeof(Digest));
+  return std::span(encoded).subspan(elf::undo_magic.size(), sizeof(Digest));
 }
 
 std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
                                        const InputOrigin& origin) {
   ByteReader reader(bytes, Endian::Little, origin);
-  if (!std::ranges::equal(reader.take(undo_magic.size(), "format of the record"), undo_magic))
+  if (!std::ranges::equal(reader.take(elf::undo_magic.size(), "format of the record"), elf::undo_magic))
     throw Refused(origin.file, "converted by another version of sframe-gen; use that one for --remove");
   DecodedUndo undo;
   std::ranges::copy(reader.take(undo.digest.size(), "digest"), undo.digest.begin());
@@ -211,4 +211,4 @@ void restore_section_indices(std::span<std::byte> table, std::uint32_t section_t
   renumber_sections(table, section_type, endian, invert(new_index_of));
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

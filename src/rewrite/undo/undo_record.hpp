@@ -28,7 +28,7 @@
 ///     the literal bytes of all pieces, the bytes of all corrections
 ///
 /// In a file without section headers, a trailer leads to it (elf/undo_trailer.hpp).
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// The original is made of these in turn: literal bytes, then bytes of the converted file.
 struct UndoPiece {
@@ -93,4 +93,4 @@ RangeSet uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size);
 void restore_section_indices(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
                              const std::vector<std::uint32_t>& new_index_of);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -15,7 +15,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 namespace {
 
@@ -25,10 +25,10 @@ constexpr std::uint64_t smallest_early_copy = 1 << 19;
 
 /// Returns up to where bytes of the input keep their offset under nearly every plan: .sframe goes after the segment
 /// that holds .eh_frame, or after all of them. The output is right under any other plan, only not written as fast.
-std::uint64_t unmoved_size(const Image& image) {
-  const Section* const eh_frame = image.find_section(".eh_frame");
+std::uint64_t unmoved_size(const elf::Image& image) {
+  const elf::Section* const eh_frame = image.find_section(".eh_frame");
   if (eh_frame == nullptr) return 0;
-  const auto load = find_load_at_offset(image, eh_frame->header.sh_offset);
+  const auto load = elf::find_load_at_offset(image, eh_frame->header.sh_offset);
   if (!load) return 0;
   const std::uint64_t end = image.segments()[*load].p_offset + image.segments()[*load].p_filesz;
   return end <= image.file_bytes().size() ? end : 0;
@@ -36,7 +36,8 @@ std::uint64_t unmoved_size(const Image& image) {
 
 }  // namespace
 
-Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_undo_record)
+Rewrite::Rewrite(const elf::Image& image, const elf::Image& opened, const std::filesystem::path& output,
+                 bool keeps_undo_record)
     : image_(image),
       name_(output.string()),
       keeps_undo_record_(keeps_undo_record),
@@ -127,18 +128,19 @@ std::uint64_t Rewrite::finish(ByteChunks section_bytes) {
   write(contents_.part(0, early_size_));
   write(contents_.part(last_, contents_.size()));
   files::resize(file_.descriptor(), contents_.size(), name_);
-  check_layout(image_, Image::open(file_.descriptor(), name_), Contents::Affected, layout_->section);
+  check_layout(image_, elf::Image::open(file_.descriptor(), name_), Contents::Affected, layout_->section);
   file_.commit();
   return contents_.size();
 }
 
-void rewrite(const Image& image, const Layout& layout, ByteChunks section_bytes, const std::filesystem::path& output) {
+void rewrite(const elf::Image& image, const Layout& layout, ByteChunks section_bytes,
+             const std::filesystem::path& output) {
   Rewrite rewrite(image, image, output);
   rewrite.place(layout);
   rewrite.finish(std::move(section_bytes));
 }
 
-std::uint64_t rewritten_size(const Image& image, const Layout& layout, ByteChunks section_bytes) {
+std::uint64_t rewritten_size(const elf::Image& image, const Layout& layout, ByteChunks section_bytes) {
   files::Regions contents = contents_of(image, layout);
   contents.put_bytes(layout.section_offset, std::move(section_bytes));
   if (layout.section.keeps_undo_record)
@@ -147,24 +149,24 @@ std::uint64_t rewritten_size(const Image& image, const Layout& layout, ByteChunk
   return contents.size();
 }
 
-Original write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {
+Original write_original(const elf::Image& image, const elf::NewSection& added, const std::filesystem::path& output) {
   files::AtomicFile file(output, image.file());
   const Original original = restore_original(image, added, file.descriptor(), output.string());
   file.commit();
   return original;
 }
 
-std::uint64_t write_without_section(const Image& image, const Image& opened, const NewSection& removed,
+std::uint64_t write_without_section(const elf::Image& image, const elf::Image& opened, const elf::NewSection& removed,
                                     const std::filesystem::path& output) {
   const Layout layout = plan_removal(image, removed);
   files::AtomicFile file(output, opened.file());
   files::write_regions(contents_of(image, layout), image.file(), file.descriptor(), output.string());
-  check_removal(image, Image::open(file.descriptor(), output.string()), removed);
+  check_removal(image, elf::Image::open(file.descriptor(), output.string()), removed);
   file.commit();
   return layout.file_size;
 }
 
-void fill_section(const Image& image, const Section& section, std::span<const std::byte> bytes,
+void fill_section(const elf::Image& image, const elf::Section& section, std::span<const std::byte> bytes,
                   const std::filesystem::path& output) {
   assert(bytes.size() <= section.header.sh_size);
   files::AtomicFile file(output, image.file());
@@ -174,8 +176,8 @@ void fill_section(const Image& image, const Section& section, std::span<const st
   filling.resize(section.header.sh_size);
   contents.put_bytes(section.header.sh_offset, std::move(filling));
   files::write_regions(contents, image.file(), file.descriptor(), output.string());
-  check_filled(image, section, bytes, Image::open(file.descriptor(), output.string()));
+  check_filled(image, section, bytes, elf::Image::open(file.descriptor(), output.string()));
   file.commit();
 }
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

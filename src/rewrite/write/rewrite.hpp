@@ -16,7 +16,7 @@
 #include "support/hash.hpp"
 #include "support/workers.hpp"
 
-namespace sframe_gen::elf {
+namespace sframe_gen::rewrite {
 
 /// Writes `image` with a new section to `output`, in three steps: the constructor starts to copy what few layouts move,
 /// so that the copy of a large file runs while the caller still computes the section; `place` starts to write all else
@@ -31,7 +31,8 @@ class Rewrite {
  public:
   /// Both images must outlive the rewrite. `opened`: the file that `image` was read from, or that was converted before
   /// and `image` is the original of. `keeps_undo_record`: as in the layout's section.
-  Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_undo_record = true);
+  Rewrite(const elf::Image& image, const elf::Image& opened, const std::filesystem::path& output,
+          bool keeps_undo_record = true);
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
   Rewrite(Rewrite&&) = delete;
@@ -47,7 +48,7 @@ class Rewrite {
   std::vector<files::Region> part(std::uint64_t begin, std::uint64_t end) const;
   void write(const std::vector<files::Region>& regions) const;
 
-  const Image& image_;
+  const elf::Image& image_;
   std::string name_;  ///< of the output, for messages
   bool keeps_undo_record_;
   files::AtomicFile file_;
@@ -61,24 +62,25 @@ class Rewrite {
 };
 
 /// Does all three steps.
-void rewrite(const Image& image, const Layout& layout, ByteChunks section_bytes, const std::filesystem::path& output);
+void rewrite(const elf::Image& image, const Layout& layout, ByteChunks section_bytes,
+             const std::filesystem::path& output);
 
 /// Returns the size in bytes of the file that a rewrite would make.
-std::uint64_t rewritten_size(const Image& image, const Layout& layout, ByteChunks section_bytes);
+std::uint64_t rewritten_size(const elf::Image& image, const Layout& layout, ByteChunks section_bytes);
 
 /// Writes what `image` was made from when it got `added` to `output`, as carefully as a Rewrite does. Throws as
 /// `restore_original` does.
-Original write_original(const Image& image, const NewSection& added, const std::filesystem::path& output);
+Original write_original(const elf::Image& image, const elf::NewSection& added, const std::filesystem::path& output);
 
 /// Writes `image` to `output` without its section `removed`, as `plan_removal` says, and as carefully as a Rewrite
 /// does. `opened`: as for a Rewrite. Returns the size of the file. Throws as `plan_removal` and a Rewrite do.
-std::uint64_t write_without_section(const Image& image, const Image& opened, const NewSection& removed,
+std::uint64_t write_without_section(const elf::Image& image, const elf::Image& opened, const elf::NewSection& removed,
                                     const std::filesystem::path& output);
 
 /// Writes `image` to `output` with `bytes`, no more than `section` has, as the contents of `section`, zeros after
 /// them, and every other byte as it was. `output` is replaced as a Rewrite replaces it, after a check that just this is
 /// so. Throws Refused, SystemFailure or LayoutViolation.
-void fill_section(const Image& image, const Section& section, std::span<const std::byte> bytes,
+void fill_section(const elf::Image& image, const elf::Section& section, std::span<const std::byte> bytes,
                   const std::filesystem::path& output);
 
-}  // namespace sframe_gen::elf
+}  // namespace sframe_gen::rewrite

@@ -6,7 +6,7 @@
 
 /// What single instructions do to the registers that unwinding depends on. Go's table says how far SP is from its value
 /// at a function's entry. It does not say where the frame pointer is, nor, on aarch64, whether LR was saved.
-namespace sframe_gen::go {
+namespace sframe_gen::rows::go {
 
 /// What an instruction does to a register.
 enum class Change : std::uint8_t {
@@ -35,4 +35,4 @@ struct Effect {
 std::optional<Effect> effect_amd64(std::span<const std::byte> code);
 std::optional<Effect> effect_aarch64(std::span<const std::byte> code);
 
-}  // namespace sframe_gen::go
+}  // namespace sframe_gen::rows::go

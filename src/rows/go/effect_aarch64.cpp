@@ -3,7 +3,7 @@
 
 /// Arm Architecture Reference Manual for A-profile, chapter C4: the encodings of A64. An instruction whose lowest field
 /// names a register may write it, unless it is known not to.
-namespace sframe_gen::go {
+namespace sframe_gen::rows::go {
 
 namespace {
 
@@ -163,4 +163,4 @@ std::optional<Effect> effect_aarch64(std::span<const std::byte> code) {
   return Word(load<std::uint32_t>(code, Endian::Little)).run();
 }
 
-}  // namespace sframe_gen::go
+}  // namespace sframe_gen::rows::go

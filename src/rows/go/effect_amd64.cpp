@@ -8,7 +8,7 @@
 /// The opcode maps of the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, appendix A, as far as
 /// compilers and Go's assembler use them. An instruction may write rbp or rsp by its operands, or because it is known
 /// to. The maps say of all others no more than how long they are.
-namespace sframe_gen::go {
+namespace sframe_gen::rows::go {
 
 namespace {
 
@@ -309,4 +309,4 @@ std::optional<Effect> effect_amd64(std::span<const std::byte> code) {
   return Amd64Reader(code).run();
 }
 
-}  // namespace sframe_gen::go
+}  // namespace sframe_gen::rows::go

@@ -11,7 +11,7 @@
 #include "rows/go/effect.hpp"
 #include "support/endian.hpp"
 
-namespace sframe_gen::go {
+namespace sframe_gen::rows::go {
 
 namespace {
 
@@ -300,4 +300,4 @@ GoFunction Functions::function(std::size_t index) const {
   return function;
 }
 
-}  // namespace sframe_gen::go
+}  // namespace sframe_gen::rows::go

@@ -10,7 +10,7 @@
 #include "elf/image.hpp"
 #include "sframe_gen/format.hpp"
 
-namespace sframe_gen::go {
+namespace sframe_gen::rows::go {
 
 /// Why code of Go has no rows.
 enum class Gap : std::uint8_t {
@@ -57,4 +57,4 @@ class Functions {
   std::vector<std::uint64_t> entries_of_program_;  ///< where the kernel enters, and where that jumps to
 };
 
-}  // namespace sframe_gen::go
+}  // namespace sframe_gen::rows::go

@@ -6,7 +6,7 @@
 #include "elf/records.hpp"
 #include "support/containers.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -115,4 +115,4 @@ std::vector<std::uint64_t> code_addresses_in_data(const elf::Image& image) {
   return Collector(image).collect();
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

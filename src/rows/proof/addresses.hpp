@@ -5,7 +5,7 @@
 
 #include "elf/image.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Addresses in code that the data of a linked file for x86-64 holds: of functions, but of labels as well, which an
 /// interpreter has tables of. Ascending, each once.
@@ -16,4 +16,4 @@ namespace sframe_gen::code {
 /// Throws Refused for tables that are together larger than the file, as they share bytes; MalformedInput.
 std::vector<std::uint64_t> code_addresses_in_data(const elf::Image& image);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

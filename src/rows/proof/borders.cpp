@@ -5,7 +5,7 @@
 
 #include "rows/proof/conditions.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 Borders::Borders(Program& program, const Range& own)
     : program_(program), own_(own), own_cfi_(program.described(own.begin)) {}
@@ -53,4 +53,4 @@ std::optional<Import> Borders::import_at(std::uint64_t pc) {
   return place->second;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

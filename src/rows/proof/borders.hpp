@@ -7,7 +7,7 @@
 #include "rows/proof/program.hpp"
 #include "rows/proof/state.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Where the code of one function ends, as far as is known by now.
 class Borders {
@@ -42,4 +42,4 @@ class Borders {
   std::map<std::uint64_t, std::optional<Import>> imports_;
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -4,7 +4,7 @@
 
 #include "rows/proof/conditions.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 Callees::Callees(Program& program, Borders& borders, std::uint64_t start)
     : program_(program), borders_(borders), start_(start) {}
@@ -34,4 +34,4 @@ Callee Callees::of(const Instruction& call, std::uint64_t pc) {
   return {effect, program_.is_sure_to_return(target), twice, false};
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -6,7 +6,7 @@
 #include "rows/proof/borders.hpp"
 #include "rows/proof/program.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// What is known of a call.
 struct Callee {
@@ -34,4 +34,4 @@ class Callees {
   std::set<std::uint64_t> direct_;
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

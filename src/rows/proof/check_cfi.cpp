@@ -11,7 +11,7 @@
 #include "rows/proof/words.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -122,4 +122,4 @@ CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint6
   return report.finish(RangeSet(std::move(described)));
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

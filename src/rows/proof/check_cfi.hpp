@@ -7,10 +7,10 @@
 #include "rows/proof/program.hpp"
 #include "sframe_gen/contradictions.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Proves the functions of a linked file, and compares their CFI with each proved state.
 CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress,
                     const ProofOptions& options = {});
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

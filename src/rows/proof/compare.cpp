@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -93,4 +93,4 @@ cfi::RuleId rule_at(const cfi::Function& function, std::uint64_t pc) {
   return (after - 1)->rule;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -6,7 +6,7 @@
 #include "rows/proof/function_proof.hpp"
 #include "rows/proof/state.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// What CFI says wrongly of a state; without a value if nothing, or if the state does not know. `pcs` and `instruction`
 /// of the result are not set.
@@ -20,4 +20,4 @@ inline bool may_be_judged(const cfi::Function& function) {
   return !function.signal_frame && function.repeat_size == 0;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

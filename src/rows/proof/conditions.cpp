@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace sframe_gen::code::conditions {
+namespace sframe_gen::rows::proof::conditions {
 
 bool stack_pointer_is_as_at_entry(const State& state) {
   return state[rsp] == cfa_plus(-8);
@@ -111,4 +111,4 @@ bool switches_stacks(const Instruction& instruction, const Value& new_stack_poin
   }
 }
 
-}  // namespace sframe_gen::code::conditions
+}  // namespace sframe_gen::rows::proof::conditions

@@ -8,7 +8,7 @@
 
 /// The conditions on which a proof is sound, one predicate each. Take one out, and some code gets wrong rows:
 /// tests/rows/proof/conditions.s has that code for each.
-namespace sframe_gen::code::conditions {
+namespace sframe_gen::rows::proof::conditions {
 
 /// How one knows that an address is the start of a function.
 struct Evidence {
@@ -120,4 +120,4 @@ constexpr bool may_be_compared(bool is_reached, bool is_proved) {
   return is_reached && is_proved;
 }
 
-}  // namespace sframe_gen::code::conditions
+}  // namespace sframe_gen::rows::proof::conditions

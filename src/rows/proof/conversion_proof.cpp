@@ -34,7 +34,7 @@
 #include "rows/proof/prove_program.hpp"
 #include "rows/proof/synthesis.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -75,4 +75,4 @@ ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSo
   return proof;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

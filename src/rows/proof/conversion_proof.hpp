@@ -11,7 +11,7 @@
 #include "sframe_gen/reasons.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// What a conversion asks of the instructions.
 struct ProofRequest {
@@ -38,4 +38,4 @@ struct ConversionProof {
 ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSource& source,
                                      const ProofRequest& request);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

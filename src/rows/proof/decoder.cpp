@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -279,11 +279,11 @@ std::string Decoder::text_of(std::span<const std::byte> bytes, std::uint64_t add
   return done ? text.data() : "";
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof
 
 #else
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 struct Decoder::Library {};
 
@@ -305,6 +305,6 @@ std::string Decoder::text_of(std::span<const std::byte>, std::uint64_t) const {
   return "";
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof
 
 #endif

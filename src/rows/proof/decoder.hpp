@@ -9,7 +9,7 @@
 
 #include "rows/proof/instruction.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Decodes x86-64 instructions by Zydis, which is loaded when the first decoder is made: programs that prove nothing
 /// start without it.
@@ -65,4 +65,4 @@ constexpr bool Decoder::may_begin_padding(std::byte first) {
   }
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -6,7 +6,7 @@
 #include "elf/machine.hpp"
 #include "sframe_gen/error.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 void check_supported(const elf::Image& image, std::string_view option) {
   if (elf::machine_of(image).abi != sframe::Abi::Amd64)
@@ -30,4 +30,4 @@ std::vector<cfi::Function> described_functions(const cfi::FrameSource& source, c
   return functions;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -5,7 +5,7 @@
 
 #include "rows/proof/conditions.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -445,4 +445,4 @@ Value target_of(const Operand& operand, const State& state) {
   return table_read_by(state, operand, Value::Kind::TableAddress);
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -7,7 +7,7 @@
 #include "rows/proof/state.hpp"
 
 /// What an instruction makes of a state (Intel SDM, volume 2). Jumps and returns change nothing of it.
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Where a memory operand is; Unknown if it cannot be known.
 Value address_of(const State& state, const Operand& memory);
@@ -25,4 +25,4 @@ void apply_condition(Condition condition, bool is_taken, State& state);
 /// The value that an indirect jump or call goes to.
 Value target_of(const Operand& operand, const State& state);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -5,7 +5,7 @@
 
 #include "rows/proof/conditions.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -117,4 +117,4 @@ void refuse_unproved_ends(std::span<FunctionProof> functions, const SeededMap<st
   ends.refuse_not_entered();
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

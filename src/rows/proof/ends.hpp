@@ -7,7 +7,7 @@
 #include "rows/proof/function_proof.hpp"
 #include "support/hash.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// How one knows of a function's start, once all functions are followed.
 struct Standing {
@@ -27,4 +27,4 @@ struct Standing {
 void refuse_unproved_ends(std::span<FunctionProof> functions, const SeededMap<std::uint64_t, std::size_t>& numbers,
                           const std::function<Standing(std::uint64_t)>& standing_of);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

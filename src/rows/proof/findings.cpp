@@ -7,7 +7,7 @@
 #include "rows/proof/compare.hpp"
 #include "rows/proof/effect.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -111,4 +111,4 @@ void tell_doubted_apart(const Program& program, const Paths& paths, const std::v
   }
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

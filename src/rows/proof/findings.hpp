@@ -9,7 +9,7 @@
 #include "rows/proof/state.hpp"
 #include "rows/proof/ways_out.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// So that not each byte of a hostile file has one, which takes 80 bytes.
 constexpr std::uint64_t steps_per_disagreement = 16;
@@ -33,4 +33,4 @@ std::vector<std::uint64_t> calls_that_may_not_return(const std::vector<Range>& c
 void tell_doubted_apart(const Program& program, const Paths& paths, const std::vector<Disagreement>& sure,
                         FunctionProof& proof);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -20,7 +20,7 @@
 #include "rows/proof/table_reader.hpp"
 #include "rows/proof/ways_out.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -571,4 +571,4 @@ FunctionProof visit_steps(Program& program, const FunctionProof& function, const
   return PathFollower(program, function.start, function.own, visit, most_to_visit(function)).prove();
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -10,7 +10,7 @@
 #include "rows/proof/program.hpp"
 #include "rows/proof/state.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Follows every path of a function from its entry, and compares what is proved with CFI. Work is bounded by the size
 /// of `own`: a path visits an instruction again only if it is known to hold less than before, and code outside of
@@ -42,4 +42,4 @@ struct Reach {
 };
 Reach reach_of(Program& program, const FunctionProof& function);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

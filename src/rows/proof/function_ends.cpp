@@ -5,7 +5,7 @@
 #include "rows/proof/conditions.hpp"
 #include "rows/proof/paths.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -108,4 +108,4 @@ void FunctionEnds::conclude_proved() {
   }
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

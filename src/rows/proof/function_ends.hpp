@@ -6,7 +6,7 @@
 #include "rows/proof/program.hpp"
 #include "rows/proof/state.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// How the paths of one function end, and what the function changes for its callers. It fills in a proof.
 class FunctionEnds {
@@ -51,4 +51,4 @@ class FunctionEnds {
   bool pops_return_address_ = false;    ///< SP has been above it
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -8,7 +8,7 @@
 #include "rows/proof/state.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// PCs where CFI and a proved state differ.
 struct Disagreement {
@@ -48,4 +48,4 @@ struct FunctionProof {
   std::vector<Disagreement> doubted;            ///< others, on paths that may be none
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

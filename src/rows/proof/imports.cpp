@@ -3,7 +3,7 @@
 #include "elf/records.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 Imports::Imports(const elf::Image& image, const Decoder& decoder) : image_(image), decoder_(decoder) {
   for (const elf::Section& section : image.sections())
@@ -51,4 +51,4 @@ std::optional<Import> Imports::of_stub(std::uint64_t address) const {
   return std::nullopt;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

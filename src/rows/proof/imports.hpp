@@ -8,7 +8,7 @@
 #include "rows/proof/decoder.hpp"
 #include "support/hash.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// A function that is called by name: through a slot which the dynamic linker fills in.
 struct Import {
@@ -35,4 +35,4 @@ class Imports {
   SeededMap<std::uint64_t, Import> slots_;
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

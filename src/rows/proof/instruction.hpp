@@ -6,7 +6,7 @@
 
 /// An x86-64 instruction, as far as the proof asks. What it says of no instruction is guessed: one that the decoder
 /// does not know is none.
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// A general-purpose register, by its number in instructions (Intel SDM, volume 2, table 2-8); 16: rip; 255: none, or
 /// another kind of register.
@@ -84,4 +84,4 @@ constexpr std::optional<std::uint64_t> taken_by(const Instruction& instruction) 
   return static_cast<std::uint64_t>(number.number);
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -4,7 +4,7 @@
 
 #include "support/endian.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -75,4 +75,4 @@ JumpTargets read_unbounded_table(const elf::Image& image, const Value& table, co
   return each_once(std::move(result));
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

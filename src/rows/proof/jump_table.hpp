@@ -9,7 +9,7 @@
 #include "rows/proof/value.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Where a jump through a table may go.
 struct JumpTargets {
@@ -29,4 +29,4 @@ JumpTargets read_unbounded_table(const elf::Image& image, const Value& table, co
                                  const std::optional<std::uint64_t>& end,
                                  const std::function<bool(std::uint64_t)>& may_be);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

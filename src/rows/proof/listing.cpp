@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 Listing::Listing(const elf::Image& image, const Decoder& decoder, const Range& own)
     : image_(image), decoder_(decoder), own_(own) {}
@@ -69,4 +69,4 @@ const std::set<std::uint64_t>& Listing::addresses_taken_so_far() {
   return taken_;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

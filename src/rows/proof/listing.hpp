@@ -9,7 +9,7 @@
 #include "support/hash.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// The instructions of a function, each decoded once.
 class Listing {
@@ -60,4 +60,4 @@ class Listing {
   std::size_t lines_seen_ = 0;  ///< of which taken_ has the addresses
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -4,7 +4,7 @@
 
 #include "rows/proof/conditions.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 CodeMarks::CodeMarks(const elf::Image& image) {
   for (const Range& range : image.code()) {
@@ -80,4 +80,4 @@ std::uint64_t CodeMarks::reached(const Range& range) const {
   return static_cast<std::uint64_t>(count);
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -8,7 +8,7 @@
 #include "elf/image.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Marks of each byte of code: 1: a reached instruction starts there; 2: there is another byte of one; 4: a function
 /// starts there; 8: and is called, or has a symbol; 16: code with a frame jumps there, so that it is a label; 32: code
@@ -47,4 +47,4 @@ class CodeMarks {
   std::vector<std::vector<std::uint8_t>> marks_;
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

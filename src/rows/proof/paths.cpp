@@ -4,7 +4,7 @@
 
 #include "rows/proof/rows.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -76,4 +76,4 @@ void Paths::schedule(std::uint64_t pc, Block& block) {
   pending_.insert(pc);
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -7,7 +7,7 @@
 
 #include "rows/proof/state.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// The blocks of a function that paths have come to, and those that must be walked again.
 ///
@@ -75,4 +75,4 @@ inline bool follows_a_call(const State& state) {
   return state.after_call != 0 && !Paths::is_table_entry(state.after_call);
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -9,7 +9,7 @@
 #include "rows/proof/addresses.hpp"
 #include "support/containers.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -234,4 +234,4 @@ void Program::sort_taken() {
   taken_.erase(std::unique(taken_.begin(), taken_.end()), taken_.end());
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

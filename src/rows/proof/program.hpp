@@ -18,7 +18,7 @@
 #include "support/hash.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// What a proof covers, and how far it trusts tables.
 struct ProofOptions {
@@ -130,4 +130,4 @@ class Program {
   std::vector<FunctionProof> functions_;
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

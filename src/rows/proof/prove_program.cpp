@@ -12,7 +12,7 @@
 #include "rows/proof/findings.hpp"
 #include "rows/proof/function.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -184,4 +184,4 @@ void prove_program(Program& program, const ProofProgress& progress) {
   Proving(program).run(progress);
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -1,6 +1,6 @@
 #include "rows/proof/refusal.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 const char* name_of(Refusal refusal) {
   switch (refusal) {
@@ -52,4 +52,4 @@ const char* name_of(Refusal refusal) {
   return "";
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Why a function is not proved. A refused function has no proved state at all, and is not compared with anything.
 enum class Refusal : std::uint8_t {
@@ -37,4 +37,4 @@ inline constexpr std::size_t refusal_count = static_cast<std::size_t>(Refusal::C
 /// Returns the name for reports: "conflicting-paths".
 const char* name_of(Refusal refusal);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

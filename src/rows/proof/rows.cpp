@@ -1,6 +1,6 @@
 #include "rows/proof/rows.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::string_view why_no_rules(const State& state, bool is_call) {
   return has_return_address(state, is_call) ? "frame-pointer-unknown" : "return-address-moved";
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -8,7 +8,7 @@
 #include "cfi/rules.hpp"
 #include "rows/proof/state.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// The rules of a row for a proved state, in the words of CFI: the CFA counts from FP in the usual frame (FP = CFA -
 /// 16), from SP where that is known, else from FP; the return address is at CFA - 8; the caller's FP is in its
@@ -25,4 +25,4 @@ std::optional<cfi::Rules> rules_of(const State& state, bool is_call = false,
 /// Why a state has no rules: "other-base", "return-address-moved" or "frame-pointer-unknown".
 std::string_view why_no_rules(const State& state, bool is_call);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

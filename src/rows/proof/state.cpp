@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -175,4 +175,4 @@ State::Join State::join(const State& other, bool may_probe) {
   return changed ? Join::Changed : Join::Same;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -7,7 +7,7 @@
 
 #include "rows/proof/value.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Eight bytes on the stack that hold something the proof asks for later.
 struct Slot {
@@ -117,4 +117,4 @@ struct CalleeEffect {
   friend bool operator==(const CalleeEffect&, const CalleeEffect&) = default;
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -13,7 +13,7 @@
 #include "rows/proof/function.hpp"
 #include "rows/proof/rows.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -291,4 +291,4 @@ void synthesize(Program& program, const RangeSet& kept_out, cfi::RuleTable& rule
   }
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

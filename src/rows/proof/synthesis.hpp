@@ -9,7 +9,7 @@
 #include "sframe_gen/counts.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Code without CFI that was followed and has no row.
 struct Lack {
@@ -24,4 +24,4 @@ struct Lack {
 void synthesize(Program& program, const RangeSet& kept_out, cfi::RuleTable& rules, std::vector<cfi::Function>& pieces,
                 SynthesisCoverage& coverage, std::vector<Lack>& lacking);
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -6,7 +6,7 @@
 #include "rows/proof/compare.hpp"
 #include "rows/proof/conditions.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 TableReader::TableReader(Program& program, const Borders& borders, Listing& listing, const Range& own)
     : program_(program), borders_(borders), listing_(listing), own_(own) {}
@@ -47,4 +47,4 @@ bool TableReader::may_lead_with(const State& state, std::uint64_t target) {
   return described == nullptr || !disagreement(program_.rules()[rule_at(*described, target)], state);
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -10,7 +10,7 @@
 #include "rows/proof/program.hpp"
 #include "rows/proof/state.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Reads the jump tables of one function: by a bound, or else by their contents.
 class TableReader {
@@ -38,4 +38,4 @@ class TableReader {
   std::set<std::uint64_t> unbounded_;
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

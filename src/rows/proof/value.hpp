@@ -4,7 +4,7 @@
 
 #include "rows/proof/instruction.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// What is known of 64 bits in a register or a slot of the stack.
 struct Value {
@@ -73,4 +73,4 @@ constexpr Value joined(const Value& a, const Value& b) {
   return unknown;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 void WaysOut::clear() {
   edges_.clear();
@@ -36,4 +36,4 @@ bool WaysOut::lead_from(std::uint64_t block, std::uint64_t pc) const {
   return last != last_.end() && pc <= last->second;
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

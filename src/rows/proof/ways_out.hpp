@@ -7,7 +7,7 @@
 #include "support/hash.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 /// Which code after calls leads out of its function as a caller expects it: to a return or a last jump as at the
 /// entry, or to where a path without a call leads.
@@ -39,4 +39,4 @@ class WaysOut {
   std::vector<std::uint64_t> new_;                ///< blocks that lead out, which those before do not know of yet
 };
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -4,7 +4,7 @@
 
 #include "support/text.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 
 namespace {
 
@@ -82,4 +82,4 @@ std::string words_of(const Disagreement& found) {
   return (found.column == Disagreement::Column::Cfa ? "that is " : "there is ") + words_of(found.base);
 }
 
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -7,7 +7,7 @@
 #include "sframe_gen/format.hpp"
 #include "support/containers.hpp"
 
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 /// How one linker lays out a section of stubs: perhaps a header, and after it entries of one size.
 struct Form {
@@ -41,4 +41,4 @@ std::span<const Pattern> s390x_ends();
 
 std::span<const Pattern> amd64_starts();
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs

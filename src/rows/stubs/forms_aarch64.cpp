@@ -7,7 +7,7 @@
 /// The stubs of aarch64 as linkers write them: the CFA is sp where a stub begins, and the return address is in x30.
 /// Only the header stores it, in the upper of the two words that it pushes. Looked at: GNU ld 2.40 and 2.47, gold 1.16,
 /// lld 14 and 22, mold 1.10 and 2.42. Code is little-endian on big-endian machines too.
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 namespace {
 
@@ -127,4 +127,4 @@ std::span<const Pattern> aarch64_ends() {
   return ends;
 }
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs

@@ -9,7 +9,7 @@
 /// The stubs of x86-64 as linkers write them. A call pushes the return address, so the CFA is rsp + 8 where a stub
 /// begins; whatever pushes adds 8. The header is entered after the push of an entry. Looked at: GNU ld 2.40 and 2.47,
 /// gold 1.16, lld 14 and 22, mold 1.10 and 2.42; the bnd prefixes are GNU ld's up to 2.39, where MPX was supported.
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 namespace {
 
@@ -146,4 +146,4 @@ std::span<const Pattern> amd64_starts() {
   return starts;
 }
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs

@@ -7,7 +7,7 @@
 /// The stubs of s390x as linkers write them. None changes r15, r14 or r11: the words that a header stores lie in the
 /// save area that the caller has left for it. Looked at: GNU ld 2.40 and 2.47, lld 22, mold 1.10 and 2.42; gold and
 /// lld 14 do not link for it.
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::span<const Form> s390x_forms() {
   return forms;
 }
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs

@@ -7,7 +7,7 @@
 
 #include "support/endian.hpp"
 
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 namespace {
 
@@ -115,4 +115,4 @@ bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint
   return std::ranges::all_of(pattern.fields, [&](const Field& field) { return fields.hold(field); });
 }
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs

@@ -17,7 +17,7 @@
 
 /// The instructions of a stub, byte by byte. Every bit counts but those of addresses and of numbers that say which
 /// symbol it is, and the addresses have to be such as a stub refers to.
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 /// What an instruction of a stub refers to.
 enum class FieldTarget : std::uint8_t {
@@ -72,14 +72,14 @@ struct StubContext {
 bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint64_t address,
              const StubContext& around);
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs
 
 /// Patterns from text. The compiler makes them: what a linker's stubs look like is known before any file is. To make
 /// them at run time took a tenth of the time of a small file. A text that is no pattern does not compile.
 ///
 /// Tables of them are std::to_array's: g++ 12 puts a constant std::array whose type it has deduced into memory that is
 /// written, though no code does.
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 struct Referent {
   FieldTarget target;
@@ -211,4 +211,4 @@ constexpr Pattern aarch64_pattern_of(std::initializer_list<std::string_view> tex
   return pattern;
 }
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs

@@ -17,7 +17,7 @@
 #include "support/endian.hpp"
 #include "support/range.hpp"
 
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 namespace {
 
@@ -391,4 +391,4 @@ std::span<const Pattern> starts_for(sframe::Abi abi) {
   return abi == sframe::Abi::Amd64 ? amd64_starts() : std::span<const Pattern>();
 }
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs

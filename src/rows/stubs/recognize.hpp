@@ -11,7 +11,7 @@
 
 /// Code whose instructions say all that unwinding needs, exactly: the stubs of procedure linkage tables, and the pieces
 /// that a program starts and ends with.
-namespace sframe_gen::stubs {
+namespace sframe_gen::rows::stubs {
 
 /// Stubs of one kind, one after the other.
 struct StubRun {
@@ -35,4 +35,4 @@ struct StubList {
 /// not among them.
 StubList find_stubs(const elf::Image& image);
 
-}  // namespace sframe_gen::stubs
+}  // namespace sframe_gen::rows::stubs

@@ -2,7 +2,7 @@
 
 #include "trace/dwarf/constants.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace {
 
@@ -71,4 +71,4 @@ bool Abbreviations::read_next(Budget& budget) {
   return true;
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -9,7 +9,7 @@
 #include "support/bytes.hpp"
 #include "trace/dwarf/form.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 /// What tables of a file may ask for in time or memory: any number of references may lead to the same bytes.
 class Budget {
@@ -62,4 +62,4 @@ class Abbreviations {
   bool at_end_ = false;
 };
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

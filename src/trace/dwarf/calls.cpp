@@ -7,7 +7,7 @@
 #include "trace/dwarf/constants.hpp"
 #include "trace/dwarf/entry.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace {
 
@@ -206,4 +206,4 @@ void Calls::keep_names() {
   }
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -11,7 +11,7 @@
 #include "trace/dwarf/debug_file.hpp"
 #include "trace/dwarf/flat_ranges.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 /// A function with code, or a call of one that was inlined.
 struct Call {
@@ -64,4 +64,4 @@ class Calls {
   std::unordered_map<std::uint64_t, std::string_view> around_;             ///< by the call's entry
 };
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

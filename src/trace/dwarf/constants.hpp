@@ -4,7 +4,7 @@
 
 /// The numbers of DWARF 5, chapter 7, and of GNU's extensions, as far as places in source code need them. Not
 /// <dwarf.h>, which libdwarf and elfutils both have, each with another set.
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace tag {
 inline constexpr std::uint16_t class_type = 0x02, lexical_block = 0x0b, compile_unit = 0x11, structure_type = 0x13,
@@ -52,4 +52,4 @@ namespace line_content {
 inline constexpr std::uint64_t path = 1, directory_index = 2;
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -6,7 +6,7 @@
 
 #include "trace/dwarf/constants.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace {
 
@@ -333,4 +333,4 @@ void DebugFile::add_list(const Unit& unit, const AttributeValue& list, std::vect
   }
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

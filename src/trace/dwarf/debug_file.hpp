@@ -15,7 +15,7 @@
 #include "support/text.hpp"
 #include "trace/dwarf/abbreviations.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 class DebugFile;
 
@@ -98,4 +98,4 @@ class DebugFile {
   NameBudget name_budget_;
 };
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

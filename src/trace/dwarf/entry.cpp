@@ -5,7 +5,7 @@
 
 #include "trace/dwarf/constants.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 const Abbreviation* EntryReader::next() {
   const std::uint64_t code = reader_.uleb128("code of an entry");
@@ -98,4 +98,4 @@ FunctionName function_name(const Unit& unit, std::uint64_t offset) {
   return name;
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -8,7 +8,7 @@
 #include "trace/dwarf/abbreviations.hpp"
 #include "trace/dwarf/debug_file.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 /// Reads entries one after the other. Offsets only grow, whatever siblings an entry claims to have.
 class EntryReader {
@@ -54,4 +54,4 @@ struct FunctionName {
 };
 FunctionName function_name(const Unit& unit, std::uint64_t offset);
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 FlatRanges::FlatRanges(std::vector<OwnedRange> ranges) {
   std::erase_if(ranges, [](const OwnedRange& range) { return range.begin >= range.end; });
@@ -30,4 +30,4 @@ std::uint32_t FlatRanges::owner_at(std::uint64_t address) const {
   return after == parts_.begin() ? none : std::prev(after)->owner;
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 /// Addresses that have an owner: a unit, or a call.
 struct OwnedRange {
@@ -30,4 +30,4 @@ class FlatRanges {
   std::vector<Part> parts_;  ///< ascending; each up to where the next begins
 };
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -5,7 +5,7 @@
 
 #include "trace/dwarf/constants.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace {
 
@@ -138,4 +138,4 @@ AttributeValue read_form(ByteReader& reader, std::uint16_t form, std::uint16_t v
   return sized(size.bytes);
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -5,7 +5,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 /// Where damaged information was found. It is caught within the layer.
 inline const InputOrigin debug_origin{"debugging information", "DWARF"};
@@ -32,4 +32,4 @@ std::uint64_t read_sized(ByteReader& reader, std::uint8_t size, const char* what
 AttributeValue read_form(ByteReader& reader, std::uint16_t form, std::uint16_t version, std::uint8_t address_size,
                          std::uint8_t offset_size);
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

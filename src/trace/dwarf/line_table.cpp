@@ -6,7 +6,7 @@
 #include "trace/dwarf/constants.hpp"
 #include "trace/dwarf/form.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace {
 
@@ -245,4 +245,4 @@ std::string_view LineTable::path_of(std::uint64_t file) {
   return known->second;
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -7,7 +7,7 @@
 
 #include "trace/dwarf/debug_file.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 /// The lines and files of a unit: its part of .debug_line (DWARF 5, section 6.2).
 class LineTable {
@@ -57,4 +57,4 @@ class LineTable {
   std::unordered_map<std::uint64_t, std::string> paths_;
 };
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -13,7 +13,7 @@
 #include "trace/dwarf/flat_ranges.hpp"
 #include "trace/dwarf/line_table.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace {
 
@@ -227,4 +227,4 @@ const std::vector<SourceFrame>& SourcePlaces::at(std::uint64_t address) {
   return state_ == nullptr ? nothing : state_->at(address);
 }
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -10,7 +10,7 @@
 
 #include "elf/image.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 /// A function, or an inlined call of one, and the place in its source code that is executed.
 struct SourceFrame {
@@ -53,4 +53,4 @@ class SourcePlaces {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

@@ -6,7 +6,7 @@
 
 #include "support/folder.hpp"
 
-namespace sframe_gen::launch {
+namespace sframe_gen::cli::launch {
 namespace {
 
 using Command = std::vector<std::string>;
@@ -105,4 +105,4 @@ TEST_F(ResponseFiles, ThatAreNotThereAreArguments) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::launch
+}  // namespace sframe_gen::cli::launch

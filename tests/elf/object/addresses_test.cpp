@@ -4,7 +4,7 @@
 #include "elf/object/toolbox.hpp"
 #include "elf/records.hpp"
 
-namespace sframe_gen::object::test {
+namespace sframe_gen::elf::object::test {
 namespace {
 
 Section section(std::uint32_t index, std::uint64_t flags, std::uint64_t size, std::uint32_t type = SHT_PROGBITS) {
@@ -74,4 +74,4 @@ TEST(ObjectAddresses, SizesBeyondTheAddressSpaceAreMalformed) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::object::test
+}  // namespace sframe_gen::elf::object::test

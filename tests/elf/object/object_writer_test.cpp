@@ -7,7 +7,7 @@
 #include "elf/object/toolbox.hpp"
 #include "rewrite/check/layout_check.hpp"
 
-namespace sframe_gen::object::test {
+namespace sframe_gen::elf::object::test {
 namespace {
 
 /// A section that no reader looks into.
@@ -177,4 +177,4 @@ TEST(ObjectCheck, NamesTheRuleThatIsBroken) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::object::test
+}  // namespace sframe_gen::elf::object::test

@@ -4,7 +4,7 @@
 
 #include "elf/object/toolbox.hpp"
 
-namespace sframe_gen::object::test {
+namespace sframe_gen::elf::object::test {
 namespace {
 
 std::string refusal_of(const Bytes& bytes, bool drop_signature = false) {
@@ -95,4 +95,4 @@ TEST(ObjectPreconditions, RefuseOtherMachines) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::object::test
+}  // namespace sframe_gen::elf::object::test

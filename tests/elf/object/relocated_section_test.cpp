@@ -3,7 +3,7 @@
 #include "elf/object/relocations.hpp"
 #include "elf/object/toolbox.hpp"
 
-namespace sframe_gen::object::test {
+namespace sframe_gen::elf::object::test {
 namespace {
 
 constexpr std::uint64_t record = sizeof(Elf64_Rela);
@@ -204,4 +204,4 @@ TEST(RelocatedSection, DamageIsNamed) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::object::test
+}  // namespace sframe_gen::elf::object::test

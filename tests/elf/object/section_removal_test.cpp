@@ -7,7 +7,7 @@
 #include "elf/object/symbol_table.hpp"
 #include "elf/object/toolbox.hpp"
 
-namespace sframe_gen::object::test {
+namespace sframe_gen::elf::object::test {
 namespace {
 
 /// What a compiler's object may have of .sframe, between other sections. `symbol`: in it, and before others.
@@ -64,4 +64,4 @@ TEST(SectionRemoval, SymbolsInItThatOthersNeedAreRefused) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::object::test
+}  // namespace sframe_gen::elf::object::test

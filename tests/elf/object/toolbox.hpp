@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "../rewrite/toolbox.hpp"
+#include "rewrite/toolbox.hpp"
 #include "elf/image.hpp"
 #include "elf/records.hpp"
 
 /// Objects of the system's assembler, and damage done to them.
-namespace sframe_gen::object::test {
+namespace sframe_gen::elf::object::test {
 
 using elf::Image;
 using elf::Section;
@@ -92,4 +92,4 @@ inline std::string failure_of(const std::function<void()>& action) {
   return {};
 }
 
-}  // namespace sframe_gen::object::test
+}  // namespace sframe_gen::elf::object::test

@@ -6,7 +6,7 @@
 
 #include "archive_text.hpp"
 
-namespace sframe_gen::archive::test {
+namespace sframe_gen::files::archive::test {
 namespace {
 
 using namespace std::string_literals;
@@ -263,4 +263,4 @@ TEST(MalformedArchive, AnyByteMayBeWrong) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::archive::test
+}  // namespace sframe_gen::files::archive::test

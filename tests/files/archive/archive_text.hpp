@@ -9,7 +9,7 @@
 #include "files/archive/rebuild.hpp"
 
 /// Archives written out as text.
-namespace sframe_gen::archive::test {
+namespace sframe_gen::files::archive::test {
 
 inline std::span<const std::byte> bytes_of(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
@@ -58,4 +58,4 @@ inline std::string index_data(std::initializer_list<std::uint64_t> offsets, cons
 inline const std::string regular = "!<arch>\n";
 inline const std::string thin = "!<thin>\n";
 
-}  // namespace sframe_gen::archive::test
+}  // namespace sframe_gen::files::archive::test

@@ -7,7 +7,7 @@
 
 #include "archive_text.hpp"
 
-namespace sframe_gen::archive::test {
+namespace sframe_gen::files::archive::test {
 namespace {
 
 using namespace std::string_literals;
@@ -165,4 +165,4 @@ TEST(Resize, SetsSizesOfThinArchives) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::archive::test
+}  // namespace sframe_gen::files::archive::test

@@ -11,7 +11,7 @@
 #include "support/mapped_file.hpp"
 
 /// Every archive below /usr, as ar, llvm-ar, go and others made them.
-namespace sframe_gen::archive::test {
+namespace sframe_gen::files::archive::test {
 namespace {
 
 std::vector<std::filesystem::path> archives_of_the_system() {
@@ -118,4 +118,4 @@ TEST(SystemArchives, ComeBackAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::archive::test
+}  // namespace sframe_gen::files::archive::test

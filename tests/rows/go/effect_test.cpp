@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace sframe_gen::go::test {
+namespace sframe_gen::rows::go::test {
 namespace {
 
 using namespace std::string_view_literals;
@@ -48,4 +48,4 @@ TEST(GoEffects, AreNotGuessed) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::go::test
+}  // namespace sframe_gen::rows::go::test

@@ -14,7 +14,7 @@
 #include "elf/go_table.hpp"
 #include "elf/image.hpp"
 
-namespace sframe_gen::go::test {
+namespace sframe_gen::rows::go::test {
 namespace {
 
 using elf::test::Described;
@@ -261,4 +261,4 @@ TEST(GoRows, NeedATableAndNotAlmostOne) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::go::test
+}  // namespace sframe_gen::rows::go::test

@@ -28,8 +28,8 @@ namespace {
 
 using namespace sframe_gen;
 using namespace std::string_view_literals;
-using go::Change;
-using go::Effect;
+using rows::go::Change;
+using rows::go::Effect;
 
 /// What differs between machines. Registers are Capstone's, of each width.
 struct JudgedMachine {
@@ -40,13 +40,13 @@ struct JudgedMachine {
 };
 const JudgedMachine amd64{CS_ARCH_X86,
                           CS_MODE_64,
-                          go::effect_amd64,
+                          rows::go::effect_amd64,
                           {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},
                           {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
                           {}};
 const JudgedMachine aarch64{CS_ARCH_ARM64,
                             CS_MODE_LITTLE_ENDIAN,
-                            go::effect_aarch64,
+                            rows::go::effect_aarch64,
                             {ARM64_REG_SP, ARM64_REG_WSP},
                             {ARM64_REG_X29, ARM64_REG_W29},
                             {ARM64_REG_X30, ARM64_REG_W30}};

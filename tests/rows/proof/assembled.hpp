@@ -11,7 +11,7 @@
 #include "support/places.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::code::test {
+namespace sframe_gen::rows::proof::test {
 
 /// A library for x86-64, linked from one of the assembly files here.
 class Assembled {
@@ -49,4 +49,4 @@ class Assembled {
   elf::Image image_;
 };
 
-}  // namespace sframe_gen::code::test
+}  // namespace sframe_gen::rows::proof::test

@@ -4,7 +4,7 @@
 
 #include "rows/proof/assembled.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 namespace {
 
 /// A program without CFI, and the borders of a function in it that has not been followed.
@@ -34,4 +34,4 @@ TEST_F(BordersOf, AFunctionMayBeAfterACallWhereAnEndbr64Is) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -9,7 +9,7 @@
 
 #include "rows/proof/assembled.hpp"
 
-namespace sframe_gen::code::test {
+namespace sframe_gen::rows::proof::test {
 
 /// What must become of each case of an assembly file, by the name of its function: NAME__RESULT. The result `label` is
 /// that of places which are no functions.
@@ -49,4 +49,4 @@ class Cases {
   std::map<std::string, Case> cases_;
 };
 
-}  // namespace sframe_gen::code::test
+}  // namespace sframe_gen::rows::proof::test

@@ -36,7 +36,7 @@ std::string faults_of(const elf::Image& image, const std::vector<Function>& func
 class FalseClaims : public testing::Test {
  protected:
   static const elf::Image& image() {
-    static const code::test::Assembled assembled("checked");
+    static const rows::proof::test::Assembled assembled("checked");
     return assembled.image();
   }
 
@@ -166,7 +166,7 @@ TEST_F(FalseClaims, JumpToAnotherFunctionWithAFrame) {
 
 TEST(Checker, FindsNothingToObjectToInWhatIsProved) {
   for (const char* name : {"checked", "conditions", "contradictions"}) {
-    const code::test::Assembled assembled(name);
+    const rows::proof::test::Assembled assembled(name);
     Counts counts;
     EXPECT_EQ(faults_of(assembled.image(), claims_of(assembled.image()), &counts), "") << name;
     EXPECT_GT(counts.functions, 4U) << name;
@@ -214,7 +214,7 @@ TEST_F(FalseClaims, FallOverInstructionsThatAreUnknown) {
 }
 
 TEST(Listing, IsReadAsItWasWritten) {
-  const code::test::Assembled assembled("checked");
+  const rows::proof::test::Assembled assembled("checked");
   for (const Function& function : claims_of(assembled.image())) {
     const std::string text = text_of(function);
     std::istringstream in(text);

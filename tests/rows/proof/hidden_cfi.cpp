@@ -33,17 +33,17 @@ class Comparison {
 
   void run() {
     find_known();
-    code::Program hidden(image_, decoder_, {}, rules_, {.proves_undescribed = true});
+    rows::proof::Program hidden(image_, decoder_, {}, rules_, {.proves_undescribed = true});
     prove_program(hidden, {});
     find_rows(hidden);
-    const code::Program described(image_, decoder_, functions_, rules_);
+    const rows::proof::Program described(image_, decoder_, functions_, rules_);
     std::map<std::string, std::size_t> refused;
     // Others are added while steps are shown.
-    const std::vector<code::FunctionProof> proofs = hidden.functions();
-    for (const code::FunctionProof& proof : proofs) {
-      const code::Refusal refusal =
-          proof.refusal == code::Refusal::None ? compare(hidden, described, proof) : proof.refusal;
-      ++(refusal == code::Refusal::None ? proved_ : refused[code::name_of(refusal)]);
+    const std::vector<rows::proof::FunctionProof> proofs = hidden.functions();
+    for (const rows::proof::FunctionProof& proof : proofs) {
+      const rows::proof::Refusal refusal =
+          proof.refusal == rows::proof::Refusal::None ? compare(hidden, described, proof) : proof.refusal;
+      ++(refusal == rows::proof::Refusal::None ? proved_ : refused[rows::proof::name_of(refusal)]);
     }
     std::uint64_t described_bytes = 0;
     for (const cfi::Function& function : functions_) described_bytes += function.size;
@@ -58,50 +58,51 @@ class Comparison {
 
  private:
   void find_known() {
-    code::Program program(image_, decoder_, functions_, rules_);
+    rows::proof::Program program(image_, decoder_, functions_, rules_);
     prove_program(program, {});
     std::vector<Range> known;
-    for (const code::FunctionProof& proof : program.functions())
-      if (proof.refusal == code::Refusal::None)
-        for (const code::Disagreement& found : proof.disagreements) known.push_back(found.pcs);
+    for (const rows::proof::FunctionProof& proof : program.functions())
+      if (proof.refusal == rows::proof::Refusal::None)
+        for (const rows::proof::Disagreement& found : proof.disagreements) known.push_back(found.pcs);
     known_ = RangeSet(std::move(known));
   }
 
-  void find_rows(code::Program& hidden) {
+  void find_rows(rows::proof::Program& hidden) {
     std::vector<cfi::Function> pieces;
     SynthesisCoverage coverage;
-    std::vector<code::Lack> lacking;
-    code::synthesize(hidden, {}, rules_, pieces, coverage, lacking);
+    std::vector<rows::proof::Lack> lacking;
+    rows::proof::synthesize(hidden, {}, rules_, pieces, coverage, lacking);
     std::vector<Range> with_row;
     for (const cfi::Function& piece : pieces) with_row.push_back({piece.start, piece.end()});
     with_row_ = RangeSet(std::move(with_row));
   }
 
   /// Returns why the function is refused after all: more is known of its callees than when it was proved.
-  code::Refusal compare(code::Program& hidden, const code::Program& described, const code::FunctionProof& proof) {
+  rows::proof::Refusal compare(rows::proof::Program& hidden, const rows::proof::Program& described,
+                               const rows::proof::FunctionProof& proof) {
     bool is_contradicted = false;
     std::string first_new;
     std::vector<Range> pcs;
     std::uint64_t before = 0;
-    const auto judge = [&](const code::Step& step, const code::State& state) {
+    const auto judge = [&](const rows::proof::Step& step, const rows::proof::State& state) {
       const std::uint64_t last = std::exchange(before, step.pc);
       const cfi::Function* const function = described.described(step.pc);
       if (function == nullptr || function->signal_frame || function->repeat_size != 0) return;
       if (!with_row_.overlaps({step.pc, step.pc + 1})) return;
       pcs.push_back({step.pc, step.pc + step.instruction.size});
-      const cfi::RuleId rule = code::rule_at(*function, step.pc);
-      auto found = code::disagreement(rules_[rule], state);
+      const cfi::RuleId rule = rows::proof::rule_at(*function, step.pc);
+      auto found = rows::proof::disagreement(rules_[rule], state);
       if (!found) return;
-      if (found->column == code::Disagreement::Column::FramePointer && !proof.effect.keeps_frame_pointer) return;
+      if (found->column == rows::proof::Disagreement::Column::FramePointer && !proof.effect.keeps_frame_pointer) return;
       is_contradicted = true;
       if (known_.overlaps({step.pc, step.pc + 1})) return;
       if (first_new.empty())
         first_new = hex(step.pc) + " (" + names_.name_at(step.pc) + ") from " + hex(proof.start) + " (" +
-                    names_.name_at(proof.start) + "): CFI says " + code::words_of(rules_[rule], *found) + ", but " +
-                    code::words_of(*found) + ", after " + hex(last);
+                    names_.name_at(proof.start) + "): CFI says " + rows::proof::words_of(rules_[rule], *found) +
+                    ", but " + rows::proof::words_of(*found) + ", after " + hex(last);
     };
-    const code::Refusal refusal = code::visit_steps(hidden, proof, judge).refusal;
-    if (refusal != code::Refusal::None) return refusal;
+    const rows::proof::Refusal refusal = rows::proof::visit_steps(hidden, proof, judge).refusal;
+    if (refusal != rows::proof::Refusal::None) return refusal;
     compared_.insert(compared_.end(), pcs.begin(), pcs.end());
     contradicted_ += is_contradicted ? 1 : 0;
     if (!first_new.empty()) {
@@ -112,7 +113,7 @@ class Comparison {
   }
 
   elf::Image image_;
-  code::Decoder decoder_;
+  rows::proof::Decoder decoder_;
   elf::SymbolNames names_;
   cfi::RuleTable rules_;
   std::vector<cfi::Function> functions_;

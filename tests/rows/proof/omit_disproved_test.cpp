@@ -14,7 +14,7 @@
 #include "sframe_gen/verify.hpp"
 #include "support/folder.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 namespace {
 
 using sframe_gen::test::Folder;
@@ -127,4 +127,4 @@ TEST(OmissionRefuses, WhatItCannotFollow) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

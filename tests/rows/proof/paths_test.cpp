@@ -4,7 +4,7 @@
 
 #include "rows/proof/ways_out.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 namespace {
 
 constexpr std::uint64_t place = 0x100, call = 0x80, other_call = 0x90;
@@ -142,4 +142,4 @@ TEST_F(WaysOutOf, CodeLeadToWhereAPathWithoutACallLeads) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -11,7 +11,7 @@
 #include "elf/go_file.hpp"
 #include "rows/proof/cases.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 namespace {
 
 /// What is proved of a file without CFI.
@@ -112,4 +112,4 @@ TEST(Program, LeavesFunctionsOfGoToTheirTable) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -8,7 +8,7 @@
 #include "rows/proof/cases.hpp"
 #include "rows/proof/check_cfi.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 namespace {
 
 /// A library whose CFI is compared with its code.
@@ -100,4 +100,4 @@ TEST(Proof, IsOfNoKernel) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

@@ -12,7 +12,7 @@
 #include "sframe_gen/section.hpp"
 #include "support/folder.hpp"
 
-namespace sframe_gen::code {
+namespace sframe_gen::rows::proof {
 namespace {
 
 /// A library of functions with and without CFI, converted.
@@ -135,4 +135,4 @@ TEST(Synthesis, IsOffByDefault) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::code
+}  // namespace sframe_gen::rows::proof

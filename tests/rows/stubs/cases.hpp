@@ -15,7 +15,7 @@
 #include "support/places.hpp"
 
 /// The linked cases of corpus/stubs.
-namespace sframe_gen::stubs::test {
+namespace sframe_gen::rows::stubs::test {
 
 inline const std::filesystem::path folder =
     std::filesystem::path(sframe_gen::test::source_folder()) / "corpus" / "stubs";
@@ -93,4 +93,4 @@ inline std::string test_name(const std::string& name) {
   return result;
 }
 
-}  // namespace sframe_gen::stubs::test
+}  // namespace sframe_gen::rows::stubs::test

@@ -17,7 +17,7 @@
 #include "verify/emulation.hpp"
 #include "verify/verify.hpp"
 
-namespace sframe_gen::stubs::test {
+namespace sframe_gen::rows::stubs::test {
 namespace {
 
 constexpr std::uint64_t section_address = 0x1000000;
@@ -139,7 +139,7 @@ bool make_fdes_unreadable(std::vector<std::byte>& bytes, const elf::Image& image
 TEST_P(Cases, LeaveOutWhatUnknownCodeMayGoOnInto) {
   std::vector<std::byte> bytes = read_case(GetParam());
   if (!make_fdes_unreadable(bytes, image_)) return;
-  for (const stubs::StubRun& run : find_stubs(image_).runs) {
+  for (const rows::stubs::StubRun& run : find_stubs(image_).runs) {
     if (run.entries < 2) continue;
     const std::uint64_t size = run.size / run.entries;
     const std::uint64_t offset = elf::offset_of(image_, elf::loaded_bytes(image_, run.start, size));
@@ -223,4 +223,4 @@ TEST(CaseFolder, HoldsAllItsCases) {
 }
 
 }  // namespace
-}  // namespace sframe_gen::stubs::test
+}  // namespace sframe_gen::rows::stubs::test

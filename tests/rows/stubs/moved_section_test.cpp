@@ -10,7 +10,7 @@
 #include "cfi/frame_source.hpp"
 #include "rows/stubs/cases.hpp"
 
-namespace sframe_gen::stubs::test {
+namespace sframe_gen::rows::stubs::test {
 namespace {
 
 class MovedSection : public testing::TestWithParam<std::string> {
@@ -69,4 +69,4 @@ INSTANTIATE_TEST_SUITE_P(All, MovedSection, testing::ValuesIn(case_names()),
                          [](const auto& tested) { return test_name(tested.param); });
 
 }  // namespace
-}  // namespace sframe_gen::stubs::test
+}  // namespace sframe_gen::rows::stubs::test

@@ -9,7 +9,7 @@
 #include "elf/image.hpp"
 #include "rows/stubs/cases.hpp"
 
-namespace sframe_gen::stubs::test {
+namespace sframe_gen::rows::stubs::test {
 namespace {
 
 /// The bits of an instruction that are a displacement or a number, by its disassembly.
@@ -143,4 +143,4 @@ INSTANTIATE_TEST_SUITE_P(Stubs, NearMiss, testing::ValuesIn(case_names()),
                          [](const auto& instance) { return test_name(instance.param); });
 
 }  // namespace
-}  // namespace sframe_gen::stubs::test
+}  // namespace sframe_gen::rows::stubs::test

@@ -11,7 +11,7 @@
 
 #include "sframe_gen/error.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace {
 
@@ -45,11 +45,11 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf
 
 int main(int argc, char** argv) {
   try {
-    return sframe_gen::dwarf::run(argc, argv);
+    return sframe_gen::trace::dwarf::run(argc, argv);
   } catch (const sframe_gen::Failure& failure) {
     std::cerr << "source-places: error: " << failure.what() << '\n';
     return 1;

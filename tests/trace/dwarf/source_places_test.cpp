@@ -18,7 +18,7 @@
 #include "elf/notes.hpp"
 #include "support/folder.hpp"
 
-namespace sframe_gen::dwarf {
+namespace sframe_gen::trace::dwarf {
 
 namespace {
 
@@ -301,4 +301,4 @@ TEST_F(Compiled, EndsWithDamagedInformation) {
 
 }  // namespace
 
-}  // namespace sframe_gen::dwarf
+}  // namespace sframe_gen::trace::dwarf

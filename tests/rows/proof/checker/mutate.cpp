@@ -125,20 +125,20 @@ class Mutated {
   }
 
   /// Those that are proved, in an order of their own.
-  std::vector<code::FunctionProof> shuffled() const {
-    std::vector<code::FunctionProof> proved;
+  std::vector<rows::proof::FunctionProof> shuffled() const {
+    std::vector<rows::proof::FunctionProof> proved;
     std::ranges::copy_if(program_.functions(), std::back_inserter(proved),
-                         [](const auto& function) { return function.refusal == code::Refusal::None; });
+                         [](const auto& function) { return function.refusal == rows::proof::Refusal::None; });
     std::mt19937_64 random(proved.size());  // the same each time
     std::ranges::shuffle(proved, random);
     return proved;
   }
 
   /// Proves it again, with what is known of its callees.
-  std::optional<Proved> prove(const code::FunctionProof& proof) {
+  std::optional<Proved> prove(const rows::proof::FunctionProof& proof) {
     Proved proved;
-    const auto last = visit_steps(program_, proof, [&](const code::Step& step, const code::State& state) {
-      if (const auto rules = code::rules_of(state)) proved.rows.emplace(step.pc, *rules);
+    const auto last = visit_steps(program_, proof, [&](const rows::proof::Step& step, const rows::proof::State& state) {
+      if (const auto rules = rows::proof::rules_of(state)) proved.rows.emplace(step.pc, *rules);
     });
     if (!last.has_return && !last.has_indirect_tail && last.tails.empty()) return std::nullopt;
     auto claims = claims_of(program_, proof);
@@ -175,7 +175,7 @@ class Mutated {
 
  private:
   static std::vector<cfi::Function> functions_of_cfi(const elf::Image& image, cfi::RuleTable& rules) {
-    return code::described_functions(cfi::FrameSource(image, image), rules);
+    return rows::proof::described_functions(cfi::FrameSource(image, image), rules);
   }
 
   std::span<const std::byte> code_at(std::uint64_t pc) const {
@@ -186,10 +186,10 @@ class Mutated {
   elf::Image original_;
   std::vector<std::byte> bytes_;
   elf::Image image_;
-  code::Decoder decoder_;
+  rows::proof::Decoder decoder_;
   cfi::RuleTable rules_;
   std::vector<cfi::Function> functions_;
-  code::Program program_;
+  rows::proof::Program program_;
   Checker checker_;
   Capstone capstone_;
 };
@@ -210,7 +210,7 @@ int mutate(const std::string& path, std::size_t most) {
   Mutated file(path);
   std::mt19937_64 random(most);  // the same changes each time
   Outcomes outcomes;
-  for (const code::FunctionProof& function : file.shuffled()) {
+  for (const rows::proof::FunctionProof& function : file.shuffled()) {
     if (outcomes.changed == most) break;
     const auto before = file.prove(function);
     if (!before) continue;

@@ -14,32 +14,32 @@ namespace sframe_gen::checker {
 
 namespace {
 
-using code::RegisterNumber;
+using rows::proof::RegisterNumber;
 
-Value listed(const code::Value& value, bool has_constants) {
+Value listed(const rows::proof::Value& value, bool has_constants) {
   switch (value.kind) {
-    case code::Value::Kind::Cfa:
+    case rows::proof::Value::Kind::Cfa:
       return at({0, value.number});
-    case code::Value::Kind::Aligned:
+    case rows::proof::Value::Kind::Aligned:
       return at({value.count, value.number});
-    case code::Value::Kind::Entry:  // of others, nobody asks
-      return code::conditions::is_kept_over_calls(value.reg) ? entry_of(value.reg) : Value{};
-    case code::Value::Kind::ReturnAddress:
+    case rows::proof::Value::Kind::Entry:  // of others, nobody asks
+      return rows::proof::conditions::is_kept_over_calls(value.reg) ? entry_of(value.reg) : Value{};
+    case rows::proof::Value::Kind::ReturnAddress:
       return return_address;
-    case code::Value::Kind::Probing:
+    case rows::proof::Value::Kind::Probing:
       return probing;
-    case code::Value::Kind::Constant:
+    case rows::proof::Value::Kind::Constant:
       return has_constants ? constant(value.number) : Value{};
     default:
       return {};
   }
 }
 
-Facts listed(const code::State& state, bool has_constants) {
+Facts listed(const rows::proof::State& state, bool has_constants) {
   Facts facts;
-  for (RegisterNumber reg = 0; reg < code::register_count; ++reg)
+  for (RegisterNumber reg = 0; reg < rows::proof::register_count; ++reg)
     facts.registers[reg] = listed(state[reg], has_constants);
-  for (const code::Slot& slot : state.slots()) {
+  for (const rows::proof::Slot& slot : state.slots()) {
     const Value value = listed(slot.value, false);
     if (!value.is(Value::Kind::Unknown)) facts.slots.emplace_back(Place{slot.base, slot.offset}, value);
   }
@@ -51,34 +51,36 @@ bool is_same(const Facts& a, const Facts& b) {
 }
 
 /// Constants count only where they move a place on the stack.
-bool uses_constants(const code::Instruction& instruction, const code::State& state) {
+bool uses_constants(const rows::proof::Instruction& instruction, const rows::proof::State& state) {
   const auto& [first, second] = instruction.operands;
-  const auto is_place = [&](RegisterNumber reg) { return reg < code::register_count && code::is_on_stack(state[reg]); };
-  if (instruction.operation == code::Operation::Add || instruction.operation == code::Operation::Subtract)
-    return second.kind == code::Operand::Kind::Register && (is_place(first.reg) || is_place(second.reg));
-  const auto is_sum = [&](const code::Operand& memory) {
-    return memory.kind == code::Operand::Kind::Memory && is_place(memory.base) && memory.index < code::register_count &&
-           state[memory.index].is(code::Value::Kind::Constant);
+  const auto is_place = [&](RegisterNumber reg) {
+    return reg < rows::proof::register_count && rows::proof::is_on_stack(state[reg]);
+  };
+  if (instruction.operation == rows::proof::Operation::Add || instruction.operation == rows::proof::Operation::Subtract)
+    return second.kind == rows::proof::Operand::Kind::Register && (is_place(first.reg) || is_place(second.reg));
+  const auto is_sum = [&](const rows::proof::Operand& memory) {
+    return memory.kind == rows::proof::Operand::Kind::Memory && is_place(memory.base) &&
+           memory.index < rows::proof::register_count && state[memory.index].is(rows::proof::Value::Kind::Constant);
   };
   return is_sum(first) || is_sum(second);
 }
 
 class Lister {
  public:
-  explicit Lister(code::Program& program) : program_(program) {}
+  explicit Lister(rows::proof::Program& program) : program_(program) {}
 
-  bool list(const code::FunctionProof& proof) {
+  bool list(const rows::proof::FunctionProof& proof) {
     bool has_constants = false;
-    const auto look = [&](const code::Step& step, const code::State& state) {
+    const auto look = [&](const rows::proof::Step& step, const rows::proof::State& state) {
       has_constants = has_constants || uses_constants(step.instruction, state);
     };
-    const code::FunctionProof last = visit_steps(program_, proof, look);
-    if (last.refusal != code::Refusal::None) return false;
+    const rows::proof::FunctionProof last = visit_steps(program_, proof, look);
+    if (last.refusal != rows::proof::Refusal::None) return false;
     read_by_contents_ = last.unbounded_tables;
     steps_.clear();
-    visit_steps(program_, proof, [&](const code::Step& step, const code::State& state) {
+    visit_steps(program_, proof, [&](const rows::proof::Step& step, const rows::proof::State& state) {
       steps_[step.pc] = {step_of(step), listed(state, has_constants),
-                         step.instruction.operation == code::Operation::Call, step.instruction.size};
+                         step.instruction.operation == rows::proof::Operation::Call, step.instruction.size};
     });
     function_ = {proof.start, proof.own.end, {}, {}};
     for (auto& [pc, step] : steps_) {
@@ -96,20 +98,20 @@ class Lister {
   const Function& function() const { return function_; }
 
  private:
-  Step step_of(const code::Step& step) const {
+  Step step_of(const rows::proof::Step& step) const {
     Step listed{step.pc, false, std::nullopt, step.targets, 0};
-    const bool is_call = step.instruction.operation == code::Operation::Call;
+    const bool is_call = step.instruction.operation == rows::proof::Operation::Call;
     listed.is_endless_call = is_call && !step.goes_on;
     const bool is_table =
-        step.table.is(code::Value::Kind::TableTarget) || step.table.is(code::Value::Kind::TableAddress);
+        step.table.is(rows::proof::Value::Kind::TableTarget) || step.table.is(rows::proof::Value::Kind::TableAddress);
     if (is_table && !step.targets.empty()) {
       const auto address = static_cast<std::uint64_t>(step.table.number);
       // A mask may let more pass than the table has entries for, which was read by its contents then.
       const bool is_read_by_contents = std::ranges::find(read_by_contents_, address) != read_by_contents_.end();
-      listed.table = {address, std::uint64_t{step.table.is(code::Value::Kind::TableTarget) ? 4U : 8U},
+      listed.table = {address, std::uint64_t{step.table.is(rows::proof::Value::Kind::TableTarget) ? 4U : 8U},
                       is_read_by_contents ? 0 : step.table.count};
     }
-    if (step.table.is(code::Value::Kind::Constant))
+    if (step.table.is(rows::proof::Value::Kind::Constant))
       listed.targets.push_back(static_cast<std::uint64_t>(step.table.number));
     return listed;
   }
@@ -120,7 +122,7 @@ class Lister {
     bool is_call = false;
     std::uint64_t size = 0;
   };
-  code::Program& program_;
+  rows::proof::Program& program_;
   Function function_;
   std::vector<std::uint64_t> read_by_contents_;  ///< tables
   std::map<std::uint64_t, Seen> steps_;
@@ -128,30 +130,30 @@ class Lister {
 
 }  // namespace
 
-std::optional<Function> claims_of(code::Program& program, const code::FunctionProof& proof) {
+std::optional<Function> claims_of(rows::proof::Program& program, const rows::proof::FunctionProof& proof) {
   Lister lister(program);
   return lister.list(proof) ? std::optional(lister.function()) : std::nullopt;
 }
 
-void list_proved(code::Program& program, const std::function<void(const Function&)>& take) {
+void list_proved(rows::proof::Program& program, const std::function<void(const Function&)>& take) {
   Lister lister(program);
-  const std::vector<code::FunctionProof>& functions = program.functions();
+  const std::vector<rows::proof::FunctionProof>& functions = program.functions();
   for (std::size_t i = 0; i < functions.size(); ++i) {
-    const code::FunctionProof proof = functions[i];
-    if (proof.refusal == code::Refusal::None && lister.list(proof)) take(lister.function());
+    const rows::proof::FunctionProof proof = functions[i];
+    if (proof.refusal == rows::proof::Refusal::None && lister.list(proof)) take(lister.function());
   }
 }
 
 void list_proved(const elf::Image& image, const std::function<void(const Function&)>& take,
-                 code::ProofOptions options) {
-  const code::Decoder decoder(image.name());
+                 rows::proof::ProofOptions options) {
+  const rows::proof::Decoder decoder(image.name());
   cfi::RuleTable rules;
   const cfi::FrameSource source(image, image);
   std::vector<cfi::Function> functions;
   cfi::FrameReader reader(source, rules);
   for (const auto& part : source.parts(1))
     reader.for_each_function(part, [&](const cfi::Function& function) { functions.push_back(function); });
-  code::Program program(image, decoder, functions, rules, options);
+  rows::proof::Program program(image, decoder, functions, rules, options);
   prove_program(program, {});
   list_proved(program, take);
 }

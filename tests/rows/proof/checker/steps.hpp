@@ -11,10 +11,10 @@ namespace sframe_gen::checker {
 
 /// What a proof of the file with its CFI claims: each function that is not refused.
 void list_proved(const elf::Image& image, const std::function<void(const Function&)>& take,
-                 code::ProofOptions options = {});
+                 rows::proof::ProofOptions options = {});
 /// The claims about one function by the code as it is now; nothing if it is refused.
-std::optional<Function> claims_of(code::Program& program, const code::FunctionProof& proof);
+std::optional<Function> claims_of(rows::proof::Program& program, const rows::proof::FunctionProof& proof);
 /// Those of all functions that are proved already.
-void list_proved(code::Program& program, const std::function<void(const Function&)>& take);
+void list_proved(rows::proof::Program& program, const std::function<void(const Function&)>& take);
 
 }  // namespace sframe_gen::checker
