@@ -58,7 +58,7 @@ rewrite::HeaderMoves header_moves(const ConvertOptions& options) {
   return options.move_headers ? rewrite::HeaderMoves::IfNeeded : rewrite::HeaderMoves::Never;
 }
 
-/// elf::plan_layout, of which the observer hears.
+/// rewrite::plan_layout, of which the observer hears.
 rewrite::Layout plan_layout(const elf::Image& image, std::uint64_t section_size, const elf::NewSection& added,
                             rewrite::HeaderMoves moves, const WorkObserver& observer) {
   if (!observer.plan) return rewrite::plan_layout(image, section_size, added, moves);

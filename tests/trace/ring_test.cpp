@@ -1,20 +1,13 @@
 #include "trace/record/ring.hpp"
 
 #include <gtest/gtest.h>
-#include <linux/perf_event.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "command_line/options.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
-#include "trace/record/event_files.hpp"
-#include "trace/record/record_queue.hpp"
-#include "trace/record/walked_records.hpp"
-#include "trace/recorded/call_chain_file.hpp"
-#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -80,114 +73,6 @@ TEST(RecordOrder, BringsRecordsOfSeveralRingsIntoOneOrder) {
   EXPECT_EQ(times(4), std::vector<std::uint64_t>{});
   EXPECT_EQ(times(100), (std::vector<std::uint64_t>{4, 4, 9}));
   EXPECT_TRUE(order.empty());
-}
-
-TEST(RecordQueue, HasNoRoomOnceItIsFull) {
-  trace::RecordQueue queue(1000);
-  EXPECT_TRUE(queue.has_room());
-  queue.put({{1, std::vector<std::byte>(1000)}});
-  EXPECT_FALSE(queue.has_room());
-  EXPECT_EQ(queue.take()->front().time, 1U);
-  EXPECT_TRUE(queue.has_room());
-  queue.end();
-  EXPECT_FALSE(queue.take());
-}
-
-class SampleRecord : public testing::Test {
- protected:
-  SampleRecord() { layouts_.add(trace::attributes_of(request_, 0, true, true), {}); }
-
-  /// A sample with a call chain of the kernel's, the fields of a tracepoint, all registers as their number, and a stack
-  /// of which `used` bytes are filled.
-  std::vector<std::byte> sample(std::uint64_t room, std::uint64_t used, const std::string& fields = {}) const {
-    ByteWriter body(host_endian);
-    for (const std::uint64_t value : {7U, 0x1000U}) body.u64(value);
-    body.u32(11);
-    body.u32(12);
-    for (const std::uint64_t value : {99U, 0U, 1U}) body.u64(value);  // time, processor, period
-    body.u64(2);
-    body.u64(static_cast<std::uint64_t>(-128));
-    body.u64(0xffff'ffff'8100'0000);
-    if (!fields.empty()) {
-      body.u32(static_cast<std::uint32_t>(fields.size()));
-      body.append_bytes(std::as_bytes(std::span(fields)));
-    }
-    body.u64(2);
-    for (std::uint64_t mask = trace::registers_to_record(trace::host_abi()); mask != 0; mask &= mask - 1) body.u64(5);
-    body.u64(room);
-    for (std::uint64_t i = 0; i < room; ++i) body.u8(i < used ? 0xaa : 0);
-    if (room != 0) body.u64(used);
-    ByteWriter record(host_endian);
-    record.u32(trace::record_type::sample);
-    record.u16(1);
-    record.u16(static_cast<std::uint16_t>(8 + body.size()));
-    record.append_bytes(body.bytes());
-    return record.release();
-  }
-
-  const trace::EventRequest request_{.kinds = {trace::event_named("cpu-clock")}, .rate = 99, .stack = 256};
-  trace::EventLayouts layouts_{{"test", "events"}, host_endian};
-};
-
-TEST_F(SampleRecord, LosesTheRoomThatItsStackDoesNotFill) {
-  const auto shortened = [&](std::uint64_t room, std::uint64_t used) {
-    const std::vector<std::byte> whole = sample(room, used);
-    return trace::without_room(trace::read_record(whole, layouts_), whole);
-  };
-  EXPECT_EQ(shortened(256, 40), sample(40, 40));
-  EXPECT_EQ(shortened(256, 36).size(), sample(40, 36).size());
-  EXPECT_EQ(shortened(256, 256), sample(256, 256));
-  EXPECT_EQ(shortened(256, 0), sample(256, 0));
-  EXPECT_EQ(shortened(0, 0), sample(0, 0));
-}
-
-TEST_F(SampleRecord, KeepsTheFieldsOfATracepoint) {
-  trace::EventRequest request = request_;
-  request.kinds = {{.name = "some:event", .type = PERF_TYPE_TRACEPOINT}};
-  trace::EventLayouts layouts({"test", "events"}, host_endian);
-  layouts.add(trace::attributes_of(request, 0, true, true), {});
-  const std::string fields = "fields, of 20 bytes.";
-  const std::vector<std::byte> whole = sample(256, 40, fields);
-  EXPECT_EQ(trace::without_room(trace::read_record(whole, layouts), whole), sample(40, 40, fields));
-}
-
-TEST_F(SampleRecord, GetsTheCallChainThatWasWalked) {
-  const std::vector<std::byte> whole = sample(256, 40);
-  const trace::PerfRecord record = trace::read_record(whole, layouts_);
-  EXPECT_EQ(record.time, 99U);
-  trace::RecordedPrograms programs({"test", host_endian, trace::host_abi(), nullptr, 0}, [](const trace::Mapping&) {
-    return trace::OpenedFile{nullptr, "none"};
-  });
-  trace::Walker walker(9, false);
-  std::vector<std::byte> written;
-  programs.take(record, walker, [&](const trace::Sample& sample) {
-    EXPECT_TRUE(sample.has_user_stack);
-    trace::Sample walked = sample;
-    walked.user.frames = {{0x1234}, {0x5678, false}};
-    written = trace::call_chain_record(record, walked, host_endian).bytes;
-  });
-  trace::EventLayouts layouts({"test", "events"}, host_endian);
-  layouts.add(trace::attributes_of(request_, 0, true, false), {});
-  EXPECT_FALSE(layouts.has_stacks());
-  const trace::PerfRecord read = trace::read_record(written, layouts);
-  EXPECT_EQ(written.size(), load<std::uint16_t>(std::span(written).subspan(6), host_endian));
-  EXPECT_EQ(read.time, 99U);
-  EXPECT_EQ(read.flags, 1U);
-  const InputOrigin origin{"test", "sample"};
-  ByteReader reader(read.body.subspan(48), host_endian, origin);
-  std::vector<std::uint64_t> chain;
-  while (!reader.at_end()) chain.push_back(reader.u64("entry"));
-  EXPECT_EQ(chain, (std::vector<std::uint64_t>{5, static_cast<std::uint64_t>(-128), 0xffff'ffff'8100'0000,
-                                               static_cast<std::uint64_t>(-512), 0x1234, 0x5678}));
-}
-
-TEST(EventKind, IsKnownByItsNameInPerf) {
-  EXPECT_EQ(trace::event_named("page-faults").config, 2U);
-  EXPECT_EQ(trace::event_named("r1a8").config, 0x1a8U);
-  EXPECT_FALSE(trace::event_named("cycles:u").in_kernel);
-  EXPECT_FALSE(trace::event_named("cycles:k").in_user);
-  for (const char* const name : {"", "cycle", "r", "rx", "a:b", "../x:y", "cpu-clock:x"})
-    EXPECT_THROW(trace::event_named(name), command_line::UsageError) << name;
 }
 
 }  // namespace

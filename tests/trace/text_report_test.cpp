@@ -1,13 +1,13 @@
 // What is printed of samples, whatever comes of them at once.
 
+#include "trace/report/text_report.hpp"
+
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "trace/report/text_report.hpp"
 
 namespace sframe_gen {
 namespace {
