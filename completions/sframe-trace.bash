@@ -37,7 +37,7 @@ _sframe_trace() {
   elif [[ $previous == --sort ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'total self' -- "$current")
   elif [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '--core --program -i --input -p --pid --tid --comm --event --time --root --debuginfod --kallsyms --translate --no-translate --cache --frame-pointers --inlines --no-inlines --lines --json --top --sort --limit --wide --folded --weigh
+    mapfile -t COMPREPLY < <(compgen -W '--core --program -i --input -p --pid --tid --comm --event --time --root --debuginfod --kallsyms --no-translate --cache --frame-pointers --no-inlines --lines --json --top --sort --limit --wide --folded --weigh
       --flamegraph --roots-below --title --pprof --call-chains -o --output --compare --frames -q --quiet -h --help -V --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")

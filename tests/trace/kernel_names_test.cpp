@@ -24,24 +24,20 @@ class KernelNames : public testing::Test {
   }
 
   void write(const std::string& list) const { std::ofstream(list_) << list; }
-  trace::KernelNames names() const { return trace::KernelNames::of_running_kernel(kept_, "abcd", list_); }
+  trace::KernelNames names() const { return trace::KernelNames::of_running_kernel(list_); }
   std::string name_at(std::uint64_t pc) const { return std::string(names().name_at(pc)); }
 
   const Folder folder_;
-  const fs::path list_ = folder_ / "list", kept_ = folder_ / "kept";
+  const fs::path list_ = folder_ / "list";
 };
 
-TEST_F(KernelNames, KeptOnesAreThoseThatLast) {
+TEST_F(KernelNames, AreThoseThatBeginBefore) {
   EXPECT_EQ(name_at(far + 0x200), "made_too");
-  write("ffffffff80000000 T other\n");
   EXPECT_EQ(name_at(kernel_text), "_stext");
   EXPECT_EQ(name_at(kernel_text + 0xff), "_stext");
   EXPECT_EQ(name_at(kernel_text + 0x1ff), "second");
   EXPECT_EQ(name_at(far + 0xf), "of_module");
-  // Something may have been loaded since, or made.
-  for (const std::uint64_t pc : {kernel_text - 1, kernel_text + 0x200, far - 1, far + 0x10, far + 0x100, far + 0x300}) {
-    EXPECT_EQ(name_at(pc), "other") << std::hex << pc;
-  }
+  EXPECT_EQ(name_at(kernel_text - 1), "");
   EXPECT_EQ(name_at(0), "");
 }
 
@@ -55,67 +51,18 @@ TEST_F(KernelNames, AreThoseOfTheBuildIdThatTheMarkHas) {
   }
 }
 
-TEST_F(KernelNames, KeptOnesTellAnotherStart) {
-  name_at(kernel_text);
-  write("");
+TEST_F(KernelNames, TellAnotherStart) {
   const auto are_of_another_start = [&](std::uint64_t address, const char* function) {
     const std::optional<trace::KernelMark> mark(trace::KernelMark{function, address});
-    trace::KernelNames kept = names();
-    kept.compare_with(mark);
-    const bool has_name = !kept.name_at(kernel_text).empty();
-    EXPECT_NE(has_name, kept.are_of_another_start());
-    return kept.are_of_another_start();
+    trace::KernelNames read = names();
+    read.compare_with(mark);
+    const bool has_name = !read.name_at(kernel_text).empty();
+    EXPECT_NE(has_name, read.are_of_another_start());
+    return read.are_of_another_start();
   };
   EXPECT_FALSE(are_of_another_start(kernel_text, "_text"));
   EXPECT_TRUE(are_of_another_start(kernel_text, "second"));
   EXPECT_TRUE(are_of_another_start(kernel_text + 1, "_text"));
-}
-
-TEST_F(KernelNames, IgnoresNamesOfAnotherBoot) {
-  name_at(kernel_text);
-  const fs::path path = *fs::directory_iterator(kept_);
-  write("ffffffff81000000 T other\n");
-  files::KeptFile::keep(path, Digest{std::byte{1}}, {});
-  EXPECT_EQ(name_at(kernel_text), "other");
-  write("");
-  EXPECT_FALSE(files::KeptFile::find(path, Digest{std::byte{1}}));
-  EXPECT_EQ(std::distance(fs::directory_iterator(kept_), {}), 1);
-}
-
-TEST_F(KernelNames, DamagedAreNotFound) {
-  name_at(kernel_text);
-  const fs::path path = *fs::directory_iterator(kept_);
-  const auto size = fs::file_size(path);
-  write("ffffffff81000000 T other\n");
-  std::ofstream(path, std::ios::binary | std::ios::in).seekp(static_cast<std::streamoff>(size) - 1).put('#');
-  EXPECT_EQ(name_at(kernel_text), "other");
-  write("ffffffff81000000 T third\n");
-  fs::resize_file(path, fs::file_size(path) / 2);
-  EXPECT_EQ(name_at(kernel_text), "third");
-}
-
-TEST_F(KernelNames, KeptAndReadAreTheSame) {
-  trace::KernelNames read(trace::read_list("/proc/kallsyms"));
-  trace::KernelNames first = trace::KernelNames::of_running_kernel(kept_, "abcd");
-  trace::KernelNames second = trace::KernelNames::of_running_kernel(kept_, "abcd");
-  std::ifstream list("/proc/kallsyms");
-  std::uint64_t number = 0;
-  constexpr std::uint64_t each = 37;
-  for (std::string line; std::getline(list, line);) {
-    const std::uint64_t begin = std::stoull(line, nullptr, 16);
-    if (++number % each != 0) continue;
-    for (const std::uint64_t pc : {begin - 1, begin, begin + 1}) {
-      const std::string_view expected = read.name_at(pc);
-      ASSERT_EQ(first.name_at(pc), expected) << line;
-      ASSERT_EQ(second.name_at(pc), expected) << line;
-    }
-  }
-  EXPECT_NE(number, 0U);
-}
-
-TEST_F(KernelNames, NothingIsKeptWithoutAFolder) {
-  EXPECT_EQ(trace::KernelNames::of_running_kernel({}, "abcd", list_).name_at(kernel_text), "_stext");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1);
 }
 
 }  // namespace

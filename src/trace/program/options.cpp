@@ -39,12 +39,10 @@ constexpr Option table[]{
     {"root", 0, input, file("DIR"), "look in DIR for the files that a core file or recording names"},
     {"debuginfod", 0, input, flag, "fetch what a recording names and is not here from the servers of DEBUGINFOD_URLS"},
     {"kallsyms", 0, input, file("FILE"), "read the kernel's functions from FILE (default: the running kernel's)"},
-    {"translate", 0, rows, flag, "generate rows for files without a section (default)"},
     {"no-translate", 0, rows, flag, "use only the sections that files have"},
     {"cache", 0, rows, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
     {"frame-pointers", 0, rows, frame_pointer_argument,
      "without a row, go by the frame pointer: auto (default), always or never"},
-    {"inlines", 0, output, flag, "show inlined calls, if debugging information is there (default)"},
     {"no-inlines", 0, output, flag, "show only the functions that symbol tables have"},
     {"lines", 0, output, flag, "show the source line of each frame"},
     {"json", 0, output, flag, "print one JSON object for each stack"},
@@ -190,9 +188,7 @@ void read_choice(const Given& given, TraceOptions& options) {
 
 void read_rows(const Given& given, TraceOptions& options) {
   options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
-  const bool yes = given.has("translate"), no = given.has("no-translate");
-  if (yes && no) throw UsageError("--translate cannot be combined with --no-translate");
-  options.translation.allowed = !no;
+  options.translation.allowed = !given.has("no-translate");
   if (!given.has("cache")) return;
   options.translation.cache = *given.value_of("cache");
   if (!options.translation.allowed) throw UsageError("--cache cannot be combined with --no-translate");
@@ -255,16 +251,15 @@ void read_output(const Given& given, TraceOptions& options) {
 
 /// Frames are counted as DWARF's walk has them where both are compared.
 void read_source_options(const Given& given, TraceOptions& options) {
-  const bool yes = given.has("inlines"), no = given.has("no-inlines"), lines = given.has("lines");
-  if (yes && no) throw UsageError("--inlines cannot be combined with --no-inlines");
+  const bool lines = given.has("lines");
   const bool has_names = !options.compare && options.call_chains.empty();
-  if (!has_names && (yes || lines))
-    throw UsageError(std::string(yes ? "--inlines" : "--lines") + " cannot be combined with " +
+  if (!has_names && lines)
+    throw UsageError(std::string("--lines cannot be combined with ") +
                      (options.compare ? "--compare" : "--call-chains"));
   for (const char* form : {"top", "folded", "flamegraph"})
     if (lines && given.has(form)) throw UsageError("--lines cannot be combined with --" + std::string(form));
   SourceOptions& source = options.translation.source;
-  source.inlines = has_names && !no;
+  source.inlines = has_names && !given.has("no-inlines");
   source.lines = lines || (source.inlines && !options.pprof.empty());
 }
 

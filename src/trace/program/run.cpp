@@ -165,7 +165,7 @@ int run_core(const TraceOptions& options, std::ostream& out) {
 }
 
 KernelNames kernel_names(const TraceOptions& options, const PerfDataFile& recording) {
-  if (options.kernel_symbols.empty()) return running_kernel_names(recording, options.translation.cache);
+  if (options.kernel_symbols.empty()) return running_kernel_names(recording);
   return KernelNames(read_list(options.kernel_symbols));
 }
 

@@ -79,7 +79,7 @@ constexpr Hint options_of_others[]{
     {"--fields", "--json prints all fields"},
     {"--comms", "--comm=NAME"},
     {"--max-stack", "--frames=N"},
-    {"--inline", "--inlines"},
+    {"--inline", "inlined calls are always shown: leave it out"},
     {"--no-inline", "--no-inlines"},
     {"--symfs", "--root=DIR"},
     {"--sysroot", "--root=DIR"},

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "files/kept_file.hpp"
 #include "support/hash.hpp"
 #include "trace/perf/perf_data_file.hpp"
 
@@ -29,12 +28,9 @@ class KernelNames {
   KernelNames() = default;
   /// Lines that are none are passed over; of a list whose addresses are kept secret (all 0) nothing is left.
   explicit KernelNames(std::vector<char> list);
-  /// The names of the running kernel, whose build-id is given. It writes its list, `kallsyms`, for each reader, which
-  /// takes more time than a recording is walked in. So the list is read when the first name is asked for, as many
-  /// recordings have no frame in the kernel, and kept in `folder`: one file per kernel, written again after a restart
-  /// or when other modules are loaded. An empty `folder` keeps nothing.
-  static KernelNames of_running_kernel(const std::filesystem::path& folder, const std::string& build_id,
-                                       std::filesystem::path kallsyms = "/proc/kallsyms");
+  /// The names of the running kernel. It writes its list, `kallsyms`, for each reader, which takes a quarter of a
+  /// second. So the list is read when the first name is asked for, as many recordings have no frame in the kernel.
+  static KernelNames of_running_kernel(std::filesystem::path kallsyms = "/proc/kallsyms");
   // Names are in the list.
   KernelNames(const KernelNames&) = delete;
   KernelNames& operator=(const KernelNames&) = delete;
@@ -57,25 +53,16 @@ class KernelNames {
   struct Function {
     std::uint64_t begin;
     std::string_view name;
-    std::string_view module;  ///< "[ext4]", "[bpf]" of code that the kernel has made; empty: the kernel's own
-    /// Whether the name stays valid until the kernel is restarted or other modules are loaded, so that it can be
-    /// cached.
-    bool is_lasting;
   };
 
   void take_list(std::vector<char> list);
   void take_line(std::string_view line);
   void find_and_check();
   void read_running();
-  void keep() const;
-  const Function* function_at(std::uint64_t pc) const;
 
   std::filesystem::path kallsyms_;  ///< empty: the list was given
-  std::filesystem::path kept_;      ///< where it is kept; empty: nowhere
   std::string expected_build_id_;   ///< empty: any
-  Digest source_{};                 ///< which start of the kernel, with which modules
   bool is_checked_ = false;
-  bool is_kept_ = false;  ///< the list was kept: lines that may not be true any more are those of local functions ("t")
   bool are_of_another_start_ = false;
   const std::optional<KernelMark>* mark_ = nullptr;
   std::vector<char> list_;
@@ -92,8 +79,7 @@ std::string running_build_id();
 /// As read from a file that does not say how long it is. Throws SystemFailure.
 std::vector<char> read_list(const std::filesystem::path& path);
 
-/// Returns the running kernel's names if `recording` was made under it, which its build-id tells; else none. `cache`: a
-/// directory where they are kept; empty: nowhere.
-KernelNames running_kernel_names(const PerfDataFile& recording, const std::filesystem::path& cache);
+/// Returns the running kernel's names if `recording` was made under it, which its build-id tells; else none.
+KernelNames running_kernel_names(const PerfDataFile& recording);
 
 }  // namespace sframe_gen::trace
