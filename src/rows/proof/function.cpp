@@ -88,7 +88,7 @@ class PathFollower {
     return std::move(proof_.disagreements);
   }
 
-  /// prove() of a function that is refused, instead: where a path is lost, it goes on with nothing known.
+  /// Follows a function that prove() has refused: where a path is lost, it goes on with nothing known.
   Reach reach() {
     is_reaching_ = true;
     paths_ = Paths(Paths::Blame::None);

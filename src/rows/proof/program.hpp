@@ -66,7 +66,7 @@ class Program {
   /// A function jumps to `pc` in code without CFI beyond its own: to a part that was split off. False: another one does
   /// so with another stack pointer.
   bool add_label(std::uint64_t pc, const Value& stack_pointer);
-  /// Whether a function has jumped there with another stack pointer.
+  /// Whether the label at `pc` is of functions that jump there with another stack pointer than this.
   bool is_anothers_label(std::uint64_t pc, const Value& stack_pointer);
 
   /// An instruction at `pc` would overlap another one that is reached.

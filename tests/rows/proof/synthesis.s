@@ -110,7 +110,7 @@
   cfa_offset 8
   ret
 .endm
-# No path is followed behind a call that may be setjmp(): it comes back with another rbp, which its slot has all the time.
+# No path is followed after a call that may be setjmp(): it comes back with another rbp, which its slot has all the time.
 .macro twice
   push %rbp
   cfa_offset 16
