@@ -40,9 +40,11 @@ constexpr Option table[]{
     {"debuginfod", 0, input, flag, "fetch what a recording names and is not here from the servers of DEBUGINFOD_URLS"},
     {"kallsyms", 0, input, file("FILE"), "read the kernel's functions from FILE (default: the running kernel's)"},
     {"no-translate", 0, rows, flag, "use only the sections that files have"},
-    {"cache", 0, rows, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
+    {"cache", 0, rows, file("DIR"), "keep generated rows in DIR"},
     {"frame-pointers", 0, rows, frame_pointer_argument,
      "without a row, go by the frame pointer: auto (default), always or never"},
+    {"earlier-samples", 0, rows, flag,
+     "give stacks larger than recorded the outer frames of earlier samples (may be wrong)"},
     {"no-inlines", 0, output, flag, "show only the functions that symbol tables have"},
     {"lines", 0, output, flag, "show the source line of each frame"},
     {"json", 0, output, flag, "print one JSON object for each stack"},
@@ -188,6 +190,9 @@ void read_choice(const Given& given, TraceOptions& options) {
 
 void read_rows(const Given& given, TraceOptions& options) {
   options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
+  options.earlier_samples = given.has("earlier-samples");
+  if (options.earlier_samples && options.source != Source::Recording)
+    throw UsageError("--earlier-samples requires a recording");
   options.translation.allowed = !given.has("no-translate");
   if (!given.has("cache")) return;
   options.translation.cache = *given.value_of("cache");

@@ -56,6 +56,7 @@ struct TraceOptions {
   std::filesystem::path call_chains;     ///< a recording to write instead; empty: none
   TranslationOptions translation;
   FramePointers frame_pointers = FramePointers::Auto;
+  bool earlier_samples = false;  ///< give larger stacks than were recorded their outer frames
   std::size_t most_frames = 1024;
   TopStyle top;                ///< of OutputForm::Top
   bool folds_periods = false;  ///< folded text has sums of periods

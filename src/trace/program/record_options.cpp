@@ -43,6 +43,8 @@ constexpr Option record_table[]{
     {"frames", 0, of_samples, text("N"), "keep at most N frames of a stack (default: 512)"},
     {"frame-pointers", 0, of_samples, frame_pointer_argument,
      "without a row, go by the frame pointer: auto (default), always or never"},
+    {"earlier-samples", 0, of_samples, flag,
+     "give stacks larger than copied the outer frames of earlier samples (may be wrong)"},
     {"cache", 0, of_samples, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
     {"output", 'o', of_output, file("FILE"), "write FILE (default: perf.data)"},
     {"quiet", 'q', of_output, flag, "print no summary on standard error"},
@@ -145,6 +147,7 @@ void read_samples(const Given& given, TraceOptions& options) {
   constexpr std::size_t usual_frames = 512;
   options.most_frames = number_in(given, "frames", 1, most_frames).value_or(usual_frames);
   options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
+  options.earlier_samples = given.has("earlier-samples");
   if (given.has("cache")) options.translation.cache = *given.value_of("cache");
 }
 

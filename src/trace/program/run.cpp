@@ -366,6 +366,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   keep_rights_for(options, picture);
   Recording recording = recording_of(std::move(file_of_recording), files);
   choose(recording, options);
+  if (options.earlier_samples) recording.use_earlier_samples();
   expect(files, recording.file());
   const StackTotals totals = options.call_chains.empty() ? print_samples(recording, options, out, picture)
                                                          : write_call_chains(recording, options);

@@ -20,6 +20,7 @@
 //             AddressSpace            walk/address_space.hpp: the file that holds a PC
 //             CodeFile                walk/code_file.hpp: its rows
 //           go_on_by                walk/kernel_chain.hpp: the kernel's own frames, where the walk is cut
+//           OuterStacks             walk/outer_stack.hpp: outer frames of earlier samples, if they are asked for
 //         call_chain_record       recorded/call_chain_file.hpp: the sample again, with frames instead of its stack
 //         PerfDataWriter          perf/perf_data_writer.hpp: the file; record/recording_header.hpp: what describes it
 //     report_own_recording    run.hpp: without -o, reads the recording back, and reports
@@ -371,6 +372,7 @@ void Recorder::open_outputs() {
     sinks.raw = &raw_->writer();
   }
   records_.emplace(layouts_, files_, options_.most_frames, options_.frame_pointers, std::move(sinks));
+  if (options_.earlier_samples) records_->use_earlier_samples();
 }
 
 void Recorder::describe_what_runs() {

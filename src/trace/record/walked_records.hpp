@@ -32,6 +32,8 @@ class WalkedRecords {
   WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames, FramePointers frame_pointers,
                 RecordSinks sinks);
 
+  /// As RecordedPrograms has it.
+  void use_earlier_samples() { programs_.use_earlier_samples(); }
   /// Takes the next record, in order of time.
   void take(const TakenRecord& taken);
   /// Adds what is known at the end: how many records there was no room for.

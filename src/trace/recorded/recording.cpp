@@ -374,6 +374,7 @@ void RecordedPrograms::take_mapping(const PerfRecord& record) {
     const auto known = source_.build_ids->find(mapping.path);
     if (known != source_.build_ids->end()) mapping.build_id = known->second;
   }
+  if (outer_stacks_) outer_stacks_->forget_range(words.process, mapping.begin, mapping.end);
   if (!words.is_code) return;
   Space& space = space_of(words.process);
   if (space.use_count() > 1) {
@@ -407,7 +408,7 @@ void RecordedPrograms::take_name(const PerfRecord& record) {
   constexpr std::size_t longest = 64;
   names_[thread] = printable(text_at(reader).substr(0, longest));
   if ((record.flags & of_exec) == 0) return;
-  programs_.insert_or_assign(process, Program{.space = {}, .has_run = false});
+  programs_.insert_or_assign(process, Program{.space = {}, .number = ++programs_begun_, .has_run = false});
 }
 
 void RecordedPrograms::put_names(Sample& sample) const {
@@ -428,6 +429,7 @@ void RecordedPrograms::take_fork(const PerfRecord& record) {
   ByteReader reader(record.body, source_.endian, origin, record.offset + 8);
   const int process = reader.i32("process"), parent = reader.i32("parent");
   const int thread = reader.i32("thread"), parent_thread = reader.i32("parent thread");
+  if (outer_stacks_) outer_stacks_->forget_thread(thread);
   const auto name = names_.find(parent_thread);
   if (name != names_.end()) {
     const std::string inherited = name->second;
@@ -439,8 +441,11 @@ void RecordedPrograms::take_fork(const PerfRecord& record) {
   }
   const auto old = programs_.find(parent);
   const bool inherits = old != programs_.end() && (record.flags & is_found) == 0;
-  Program program;
-  if (inherits) program = {.space = old->second.space, .file = old->second.file};
+  Program program{.space = {}, .number = ++programs_begun_};
+  if (inherits) {
+    program.space = old->second.space;
+    program.file = old->second.file;
+  }
   programs_.insert_or_assign(process, std::move(program));
 }
 
@@ -451,6 +456,7 @@ void RecordedPrograms::take_exit(const PerfRecord& record) {
   reader.u32("parent");
   const int thread = reader.i32("thread");
   names_.erase(thread);
+  if (outer_stacks_) outer_stacks_->forget_thread(thread);
   const auto program = programs_.find(process);
   if (program == programs_.end()) return;
   program->second.others.erase(thread);
@@ -472,6 +478,25 @@ bool RecordedPrograms::is_of_program_before(const PerfRecord& record, std::uint6
   if (!program.has_run && is_in_kernel && (!program.space->has_code_at(pc) || words_.stack.bytes.empty())) return true;
   program.has_run = true;
   return false;
+}
+
+/// Walks the sample's stack by what was recorded of it. Where that ends, other evidence may lead on.
+void RecordedPrograms::walk_recorded(const PerfRecord& record, const unwind::Registers& registers, AddressSpace& space,
+                                     Walker& walker) {
+  RecordedStack& recorded = words_.stack;
+  Stack& stack = sample_.user;
+  recorded.address = registers.values[sframe::traits_of(source_.abi).stack_pointer];
+  walker.walk_all(space, registers, RecordedStack::read_word, &recorded, stack);
+  stack.is_piece = true;
+  if (!record.layout->excludes_user_chain && walker.uses_frame_pointers()) {
+    const KernelChain chain{user_part_, user_part_.size() + sample_.kernel.size() >= source_.longest_chain};
+    go_on_by(chain, space, walker.most_frames(), stack);
+  }
+  if (outer_stacks_) {
+    const StackOwner owner{words_.process, words_.thread, programs_[words_.process].number};
+    outer_stacks_->take(owner, {recorded.address, recorded.bytes}, stack);
+  }
+  walker.leave_out(stack);
 }
 
 void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take) {
@@ -509,8 +534,9 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   const bool has_user_pc = words.pc != 0 && (record.flags & cpu_mode) == user_mode;
   sample.has_user_stack = registers || is_as_recorded || never_came || has_user_pc;
   if (registers && is_of_program_before(record, registers->pc)) sample.has_user_stack = false;
-  sample.user = {.frames = std::move(sample.user.frames)};
+  sample.user = {.frames = std::move(sample.user.frames), .bases = std::move(sample.user.bases)};
   sample.user.frames.clear();
+  sample.user.bases.clear();
   if (is_as_recorded) {
     sample.user.is_as_recorded = true;
     for (const std::uint64_t pc : user_part_) {
@@ -528,14 +554,7 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
     const bool has_ends = keep_both_ends(sample.user.frames, walker.most_frames());
     sample.user.stop = has_ends ? unwind::Stop::Outermost : unwind::Stop::Stepped;
   } else if (registers && sample.has_user_stack) {
-    words.stack.address = registers->values[sframe::traits_of(source_.abi).stack_pointer];
-    walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);
-    sample.user.is_piece = true;
-    if (!record.layout->excludes_user_chain && walker.uses_frame_pointers()) {
-      const std::size_t of_kernel = sample.kernel.size();
-      const KernelChain chain{user_part_, user_part_.size() + of_kernel >= source_.longest_chain};
-      go_on_by(chain, space, walker.most_frames(), sample.user);
-    }
+    walk_recorded(record, *registers, space, walker);
   } else if (sample.has_user_stack) {
     // Without registers there is no caller.
     if (has_user_pc) sample.user.frames.push_back({words.pc, true, space.location_of(words.pc)});

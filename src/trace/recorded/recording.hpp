@@ -24,6 +24,7 @@
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/sample_choice.hpp"
 #include "trace/walk/address_space.hpp"
+#include "trace/walk/outer_stack.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {
@@ -183,6 +184,9 @@ class RecordedPrograms {
 
   /// Samples that are not chosen are neither walked nor handed out.
   void choose(SampleChoice choice) { choice_ = std::move(choice); }
+  /// From now on, stacks that are larger than what was recorded of them get the outer frames of their threads' earlier
+  /// samples, as OuterStacks says.
+  void use_earlier_samples() { outer_stacks_.emplace(); }
   /// Samples that were not chosen so far.
   std::uint64_t left_out() const { return left_out_; }
   /// Records of the kernel's of a type that is not known.
@@ -200,8 +204,9 @@ class RecordedPrograms {
     Space space;
     std::set<int> others{};  ///< than the first one
     bool has_first = true;
-    std::string file{};   ///< that it runs: the first that it mapped
-    bool has_run = true;  ///< false: as far as is known, it is still being executed by the one before
+    std::string file{};        ///< that it runs: the first that it mapped
+    std::uint64_t number = 0;  ///< tells it from those that had its process's number before
+    bool has_run = true;       ///< false: as far as is known, it is still being executed by the one before
   };
 
   void take_mapping(const PerfRecord& record);
@@ -210,6 +215,7 @@ class RecordedPrograms {
   void take_fork(const PerfRecord& record);
   void take_exit(const PerfRecord& record);
   void take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take);
+  void walk_recorded(const PerfRecord& record, const unwind::Registers& registers, AddressSpace& space, Walker& walker);
   void put_names(Sample& sample) const;
   bool is_of_program_before(const PerfRecord& record, std::uint64_t pc);
   Space& space_of(int process);
@@ -225,11 +231,13 @@ class RecordedPrograms {
   bool had_sample_ = false;
   std::shared_ptr<Locations> locations_ = std::make_shared<Locations>();
   std::map<int, Program> programs_;
-  std::uint64_t copied_parts_ = 0;        ///< of mappings, for programs that were forked
-  SeededMap<int, std::string> names_;     ///< of threads
-  std::vector<std::uint64_t> user_part_;  ///< of the last sample's call chain
-  std::vector<std::uint64_t> deferred_;   ///< the chain that the last such sample waited for
-  SampleWords words_;                     ///< of the last sample, as is the next: their room is used again
+  std::uint64_t programs_begun_ = 0;
+  std::optional<OuterStacks> outer_stacks_;  ///< none: earlier samples are not used
+  std::uint64_t copied_parts_ = 0;           ///< of mappings, for programs that were forked
+  SeededMap<int, std::string> names_;        ///< of threads
+  std::vector<std::uint64_t> user_part_;     ///< of the last sample's call chain
+  std::vector<std::uint64_t> deferred_;      ///< the chain that the last such sample waited for
+  SampleWords words_;                        ///< of the last sample, as is the next: their room is used again
   Sample sample_;
 };
 
@@ -247,6 +255,7 @@ class Recording {
 
   /// Chooses samples. False: none of the recording's events has the name that was chosen.
   bool choose(SampleChoice choice);
+  void use_earlier_samples() { programs_.use_earlier_samples(); }
   /// In their order.
   std::vector<SampledEvent> events() const { return sampled_events(file_.layouts(), file_.event_names()); }
   /// Returns the numbers of the events that have samples and are chosen.

@@ -130,6 +130,13 @@ void append_function(std::string& text, const NamedFrame& named, const char* unk
 }
 
 constexpr std::string_view frame_pointer_mark = " [by frame pointer]", inlined_mark = " (inlined)\n";
+constexpr std::string_view earlier_mark = " [from an earlier sample]";
+
+/// How a frame was found, if not by the sample's memory and rows.
+void append_marks(std::string& text, const Frame& frame) {
+  if (frame.by_frame_pointer) text += frame_pointer_mark;
+  if (frame.from_earlier_sample) text += earlier_mark;
+}
 
 /// "  /src/io.c:12" on a line of its own; nothing if it is not known, or not wanted.
 void append_source_line(std::string& text, std::string_view indent, const SourceLine& place) {
@@ -184,7 +191,7 @@ constexpr std::size_t longest_remembered = 1024;
 
 bool is_same(const Frame& frame, const Frame& other) {
   return frame.location == other.location && frame.pc == other.pc && frame.pc_is_exact == other.pc_is_exact &&
-         frame.by_frame_pointer == other.by_frame_pointer;
+         frame.by_frame_pointer == other.by_frame_pointer && frame.from_earlier_sample == other.from_earlier_sample;
 }
 
 }  // namespace
@@ -265,7 +272,7 @@ void SampleText::add_frame(const Frame& frame) {
   text_ += ' ';
   append_function(text_, named, "[unknown]");
   text_.append(" (").append(named.file.empty() ? "[unknown]" : named.file).append(")");
-  if (frame.by_frame_pointer) text_ += frame_pointer_mark;
+  append_marks(text_, frame);
   text_ += '\n';
   append_source_line(text_, indent, named.place);
   const std::string_view text = std::string_view(text_).substr(begin);
@@ -318,7 +325,9 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Stac
       append_source_line(text, indent, call.place);
     }
     append_frame_number(text, number++);
-    text.append(text_of_place(named)).append(frame.by_frame_pointer ? frame_pointer_mark : "") += '\n';
+    text.append(text_of_place(named));
+    append_marks(text, frame);
+    text += '\n';
     append_source_line(text, indent, named.place);
     out << text;
   }
@@ -358,6 +367,8 @@ void StackTotals::add(const Stack& stack, const std::optional<StackEnd>& cut) {
   ++stacks_;
   frames_ += count_frames(stack.frames);
   by_frame_pointer_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_frame_pointer));
+  from_earlier_sample_ +=
+      static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::from_earlier_sample));
   if (stack.is_as_recorded) {
     add_call_chain(stack);
   } else if (stack.is_whole()) {
@@ -385,7 +396,11 @@ void StackTotals::add_missing(const std::string& reason) {
 
 void StackTotals::write(std::ostream& out) const {
   out << "sframe-trace: " << count_of(stacks_, "stack") << ", " << count_of(frames_, "frame");
-  if (by_frame_pointer_ != 0) out << " (" << by_frame_pointer_ << " by frame pointers)";
+  std::string marked;
+  if (by_frame_pointer_ != 0) marked = std::to_string(by_frame_pointer_) + " by frame pointers";
+  if (from_earlier_sample_ != 0)
+    marked.append(marked.empty() ? "" : ", ").append(std::to_string(from_earlier_sample_) + " from earlier samples");
+  if (!marked.empty()) out << " (" << marked << ')';
   out << "; " << whole_ << " whole";
   if (as_recorded_ != 0) out << ", " << as_recorded_ << " as recorded";
   out << '\n';

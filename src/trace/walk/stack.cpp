@@ -56,12 +56,13 @@ bool keep_both_ends(std::vector<Frame>& frames, std::size_t most) {
 
 Stack Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context) {
   Stack stack;
-  walk(space, registers, read, context, stack);
+  walk_all(space, registers, read, context, stack);
+  leave_out(stack);
   return stack;
 }
 
-void Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context,
-                  Stack& stack) {
+void Walker::walk_all(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context,
+                      Stack& stack) {
   space_ = &space;
   read_ = read;
   context_ = context;
@@ -189,8 +190,25 @@ bool Walker::may_use_frame_pointer(const unwind::Registers& registers, unwind::S
   return file->keeps_frame_pointer_at(pc - location->bias, is_exact);
 }
 
+void Walker::leave_out(Stack& stack) const {
+  if (stack.stop == unwind::Stop::Stepped) {
+    stack.frames.resize(std::min(stack.frames.size(), most_frames_));
+  } else if (!keep_both_ends(stack.frames, most_frames_)) {
+    stack.stop = unwind::Stop::Stepped;
+  }
+}
+
+FrameBase Walker::base_of(const unwind::Registers& registers) const {
+  FrameBase base{.knows_stack_pointer = registers.knows(abi_.stack_pointer),
+                 .knows_frame_pointer = registers.knows(abi_.frame_pointer)};
+  if (base.knows_stack_pointer) base.stack_pointer = registers.values[abi_.stack_pointer];
+  if (base.knows_frame_pointer) base.frame_pointer = registers.values[abi_.frame_pointer];
+  return base;
+}
+
 void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   stack.frames.clear();
+  stack.bases.clear();
   stack.frame_pointer_fault = FramePointerFault::None;
   stack.chain_end = ChainEnd::None;
   is_interrupted_ = true;
@@ -200,6 +218,7 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   while (stack.frames.size() < most) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
     frame.by_frame_pointer = std::exchange(used_frame_pointer_, false);
+    stack.bases.push_back(base_of(registers));
     const std::uint64_t pc = frame.instruction();
     // All registers of an interrupted function are valid, wherever its PC is.
     if (is_interrupted_) {
@@ -221,12 +240,8 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
         frame_pointers_ == FramePointers::Always)
       stack.stop = step_by_frame_pointer(registers, stack.stop);
     stack.frame_pointer_fault = frame_pointer_fault_;
-    if (stack.stop != unwind::Stop::Stepped) {
-      if (!keep_both_ends(stack.frames, most_frames_)) stack.stop = unwind::Stop::Stepped;
-      return;
-    }
+    if (stack.stop != unwind::Stop::Stepped) return;
   }
-  stack.frames.resize(most_frames_);
   stack.stop = unwind::Stop::Stepped;
 }
 

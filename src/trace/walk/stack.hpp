@@ -23,9 +23,20 @@ enum class ChainEnd : std::uint8_t {
   NoFramePointer,  ///< the last frame's function keeps none, or its caller may be another function than the chain says
 };
 
+/// Where a frame is on the stack: registers of its function, as far as they are known. Else they are 0.
+struct FrameBase {
+  std::uint64_t stack_pointer = 0, frame_pointer = 0;
+  bool knows_stack_pointer = false, knows_frame_pointer = false;
+
+  friend bool operator==(const FrameBase&, const FrameBase&) = default;
+};
+
 /// The frames of a thread, the innermost first.
 struct Stack {
   std::vector<Frame> frames;
+  /// Of the frames that were walked, and that are all still there: other evidence adds frames, and frames may be left
+  /// out.
+  std::vector<FrameBase> bases{};
   /// Why there are no more. Stepped: as many as were asked for.
   unwind::Stop stop = unwind::Stop::Stepped;
   /// The last frame had no row, and this is why its frame pointer led nowhere. None: it was not asked.
@@ -64,9 +75,11 @@ class Walker {
 
   /// From `registers` outwards. Files are opened, and their sections made, as PCs lead to them.
   Stack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);
-  /// The same into a stack that was walked before, which has room for its frames already.
-  void walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context,
-            Stack& stack);
+  /// The same into a stack that was walked before, which has room for its frames already. Leaves no frames out.
+  void walk_all(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context,
+                Stack& stack);
+  /// Leaves out what is more than most_frames() of a stack that was walked.
+  void leave_out(Stack& stack) const;
 
  private:
   static bool read_memory(void* walker, std::uint64_t address, void* bytes);
@@ -81,6 +94,7 @@ class Walker {
   bool may_return_to(std::uint64_t pc);
   bool may_use_frame_pointer(const unwind::Registers& registers, unwind::Stop why);
   void use_modules();
+  FrameBase base_of(const unwind::Registers& registers) const;
   void walk_by_sections(unwind::Registers registers, Stack& stack);
   unwind::Stop step(unwind::Registers& registers);
 
