@@ -45,7 +45,7 @@ constexpr Option record_table[]{
      "without a row, go by the frame pointer: auto (default), always or never"},
     {"earlier-samples", 0, of_samples, flag,
      "give stacks larger than copied the outer frames of earlier samples (may be wrong)"},
-    {"cache", 0, of_samples, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
+    {"cache", 0, of_samples, file("DIR"), "keep generated rows in DIR"},
     {"output", 'o', of_output, file("FILE"), "write FILE (default: perf.data)"},
     {"quiet", 'q', of_output, flag, "print no summary on standard error"},
     {"help", 'h', of_output, flag, "print this help and exit"},
