@@ -18,6 +18,7 @@
 #include "trace/recorded/call_chain_file.hpp"
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
+#include "trace/recorded/recorded_files.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/walk/jit_code.hpp"
 #include "trace/walk/perf_map.hpp"

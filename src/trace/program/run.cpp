@@ -23,6 +23,7 @@
 #include "trace/live/threads.hpp"
 #include "trace/recorded/call_chain_file.hpp"
 #include "trace/recorded/core_file.hpp"
+#include "trace/recorded/recorded_files.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/recorded/rights.hpp"
 #include "trace/report/flame_graph.hpp"

@@ -12,6 +12,7 @@
 #include "trace/files/output_file.hpp"
 #include "trace/program/options.hpp"
 #include "trace/recorded/kernel_names.hpp"
+#include "trace/recorded/recorded_files.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"

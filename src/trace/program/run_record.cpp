@@ -15,7 +15,8 @@
 //       RecordQueue             record/record_queue.hpp: from the first thread to the second
 //     Recorder::walk_all      here: the second thread, which has given up its rights (recorded/rights.hpp)
 //       WalkedRecords           record/walked_records.hpp: takes records by time
-//         RecordedPrograms        recorded/recording.hpp: programs, threads, mappings; the words of a sample
+//         RecordedPrograms        recorded/recorded_programs.hpp: programs, threads and mappings; words of samples
+//         recorded/sample_words.hpp: their words
 //           Walker                  walk/stack.hpp: the frames of its stack; unwind/walk.hpp steps
 //             AddressSpace            walk/address_space.hpp: the file that holds a PC
 //             CodeFile                walk/code_file.hpp: its rows

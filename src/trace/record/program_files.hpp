@@ -14,7 +14,7 @@
 #include "support/mapped_file.hpp"
 #include "trace/files/file_opener.hpp"
 #include "trace/files/file_root.hpp"
-#include "trace/recorded/recording.hpp"
+#include "trace/recorded/sample_words.hpp"
 #include "trace/walk/address_space.hpp"
 
 namespace sframe_gen::trace {

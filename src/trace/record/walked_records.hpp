@@ -10,7 +10,7 @@
 #include "trace/perf/record.hpp"
 #include "trace/record/program_files.hpp"
 #include "trace/record/ring.hpp"
-#include "trace/recorded/recording.hpp"
+#include "trace/recorded/recorded_programs.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {

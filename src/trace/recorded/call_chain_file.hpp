@@ -9,7 +9,7 @@
 #include "files/new_file.hpp"
 #include "trace/perf/perf_data_file.hpp"
 #include "trace/perf/perf_data_writer.hpp"
-#include "trace/recorded/recording.hpp"
+#include "trace/recorded/recorded_programs.hpp"
 
 namespace sframe_gen::trace {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "support/bytes.hpp"
-#include "trace/recorded/recording.hpp"
+#include "trace/recorded/sample_words.hpp"
 
 namespace sframe_gen::trace {
 

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sframe_gen/error.hpp"
+#include "support/bytes.hpp"
+#include "support/endian.hpp"
+#include "trace/perf/record.hpp"
+#include "trace/walk/address_space.hpp"
+
+namespace sframe_gen::trace {
+
+/// A stack as it was recorded: a piece of memory from SP upwards.
+struct RecordedStack {
+  std::uint64_t address = 0;
+  std::span<const std::byte> bytes;
+
+  static bool read_word(void* context, std::uint64_t address, void* bytes);
+};
+
+/// A sample's words, as linux/perf_event.h lists them at PERF_RECORD_SAMPLE.
+struct SampleWords {
+  std::uint64_t pc = 0, period = 0;
+  int process = 0, thread = 0;
+  std::vector<std::uint64_t> call_chain;
+  std::vector<std::uint64_t> registers;
+  RecordedStack stack;
+  /// Places in the record's body: of the call chain, whose length comes first, or where it would be; and of registers
+  /// and stack, which follow each other.
+  std::size_t chain_begin = 0, chain_end = 0, registers_begin = 0, stack_end = 0;
+};
+
+/// PERF_CONTEXT_*: entries of a call chain that say whose PCs follow.
+namespace chain_mark {
+inline constexpr auto first = static_cast<std::uint64_t>(-4095), kernel = static_cast<std::uint64_t>(-128),
+                      user = static_cast<std::uint64_t>(-512), user_deferred = static_cast<std::uint64_t>(-640);
+}
+
+/// Reads `count` words. Throws MalformedInput, naming `what`, if there is no room for them.
+void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const char* what,
+                std::vector<std::uint64_t>& words);
+
+/// Reads a sample into `words`, whose room is used again. Throws MalformedInput.
+void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& origin, SampleWords& words);
+
+/// Reads a text that ends at a zero or with the record.
+std::string text_at(ByteReader& reader);
+
+/// What a record says of a mapping.
+struct MappingWords {
+  int process = 0;
+  bool is_code = false;
+  Mapping mapping;
+};
+
+/// Reads a record of the type map or map2. Throws MalformedInput.
+MappingWords read_mapping(const PerfRecord& record, Endian endian, const InputOrigin& origin);
+
+}  // namespace sframe_gen::trace
