@@ -50,7 +50,7 @@ EDITS = (
     (2, "the target of a last jump is proved", "ends.cpp", ": Refusal::TailNotProved);", ": @ ? Refusal::None : Refusal::TailNotProved);"),
     (2, "an import proves nothing beside another convention", "conditions.hpp", "return is_described || !file_breaks_convention;",
      "return @ || is_described || !file_breaks_convention;"),
-    (1, "the entry point has no caller", "ends.cpp", "if (standing_[i].is_entry_point && ", "if (!@ && standing_[i].is_entry_point && "),
+    (1, "the entry point has no caller", "ends.cpp", "if (standing_[i].is_entry_point && !standing_[i].is_described) refuse", "if (!@ && standing_[i].is_entry_point && !standing_[i].is_described) refuse"),
     (1, "a proved function jumps to the start", "ends.cpp", "if (!is_entered[i]) refuse", "if (!@ && !is_entered[i]) refuse"),
     (2, "the target of a last jump returns", "function_ends.cpp", "if (!conditions::never_returns(import.name))",
      "if (@ || !conditions::never_returns(import.name))"),

@@ -32,6 +32,10 @@ constexpr bool is_of_another_world(std::string_view symbol) {
   return symbol.starts_with("Builtins_");
 }
 
+/// 2. The function of the C library that the entry point of every program calls or jumps to (Linux Standard Base, core
+/// specification): glibc's and musl's.
+inline constexpr std::string_view called_first = "__libc_start_main";
+
 /// 2. At a return SP is exactly as at the entry, and the slot there still has the entry's return address.
 bool stack_pointer_is_as_at_entry(const State& state);
 bool return_address_is_in_place(const State& state);

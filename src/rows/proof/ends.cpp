@@ -34,6 +34,7 @@ class EndsOfFunctions {
       for (const std::uint64_t tail : function.tails) jumps_to_[tail].push_back(i);
       if (function.has_return || (standing_[i].is_described && has_other_end(i))) add_proved(i);
     }
+    follow_begin_of_program();
     spread();
     for (std::size_t i = 0; i < functions_.size(); ++i) {
       const bool is_no_return = functions_[i].tails.empty() && !functions_[i].has_imported_tail;
@@ -83,6 +84,29 @@ class EndsOfFunctions {
   /// What a proved function calls has the entry that a call makes, whether it returns or not.
   bool is_proved_by_call(std::size_t i) const {
     return has_other_end(i) || (functions_[i].has_endless_end && !standing_[i].is_described && !breaks_convention_);
+  }
+
+  /// The functions that the entry point calls, and those that they go on in, have the entry that a call makes.
+  void follow_begin_of_program() {
+    if (breaks_convention_) return;
+    std::vector<std::uint64_t> entered;
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+      const FunctionProof& function = functions_[i];
+      if (standing_[i].is_called_first) entered.push_back(function.start);
+      if (standing_[i].is_entry_point && !standing_[i].is_described)
+        entered.insert(entered.end(), function.callees.begin(), function.callees.end());
+    }
+    std::vector<bool> is_entered(functions_.size());
+    while (!entered.empty()) {
+      const auto found = numbers_.find(entered.back());
+      entered.pop_back();
+      if (found == numbers_.end() || is_entered[found->second]) continue;
+      is_entered[found->second] = true;
+      const FunctionProof& function = functions_[found->second];
+      if (function.refusal != Refusal::None) continue;
+      if (is_proved_by_call(found->second)) add_proved(found->second);
+      entered.insert(entered.end(), function.tails.begin(), function.tails.end());
+    }
   }
 
   void spread() {

@@ -411,7 +411,7 @@ class PathFollower {
       if (import && conditions::is_as_at_entry(state)) return leave_by_jump(pc, state), ends_.jump_to(*import);
     }
     const Value target = target_of(operand, state);
-    if (target.is(Value::Kind::Constant)) return go_to(static_cast<std::uint64_t>(target.number), pc, state);
+    if (target.is(Value::Kind::Constant)) return go_to_address(static_cast<std::uint64_t>(target.number), pc, state);
     if (target.is(Value::Kind::TableTarget) || target.is(Value::Kind::TableAddress)) {
       const JumpTargets table = read(target, state);
       if (!spend(table.entries, pc)) return;
@@ -429,6 +429,16 @@ class PathFollower {
     if (!conditions::is_as_at_entry(state)) return refuse(Refusal::IndirectJump, pc);
     leave(pc, state);
     ends_.jump_anywhere(state);
+  }
+
+  /// A jump to what a register has the address of. Without a frame, that is another function: musl's
+  /// __libc_start_main() keeps its compiler from seeing which.
+  void go_to_address(std::uint64_t target, std::uint64_t pc, const State& state) {
+    const bool is_function = own_cfi_ == nullptr && conditions::is_as_at_entry(state) && !proof_.own.contains(target) &&
+                             program_.is_undescribed(target) && !borders_.is_import(target);
+    if (!is_function) return go_to(target, pc, state);
+    leave_by_jump(pc, state);
+    ends_.jump_to(target);
   }
 
   /// 7: where CFI says nothing, a way out shows that the entry is one.
@@ -475,12 +485,31 @@ class PathFollower {
       return false;
     }
     apply_call(callee, pc, state);
-    if (!known.is_sure_to_return) state.after_call = pc;
-    if (!known.is_sure_to_return && conditions::stack_pointer_is_as_at_entry(state)) state.may_be_another = true;
-    if (is_final_ && !is_shown_ && !known.is_sure_to_return) calls_.push_back({pc, next});
+    const bool is_sure_to_return = known.is_sure_to_return || goes_on_with_own_values(next, state);
+    if (!is_sure_to_return) state.after_call = pc;
+    if (!is_sure_to_return && conditions::stack_pointer_is_as_at_entry(state)) state.may_be_another = true;
+    if (is_final_ && !is_shown_ && !is_sure_to_return) calls_.push_back({pc, next});
     if (is_left_by_cfi(pc, next, state)) return false;
-    if (known.is_sure_to_return || !borders_.may_begin_after_call(next, known.returns_twice)) return true;
+    if (is_sure_to_return || !borders_.may_begin_after_call(next, known.returns_twice)) return true;
     has_unfollowed_path_ = true;
+    return false;
+  }
+
+  /// 8: whether the code after a call, at `next`, takes what this function has put into registers that calls keep.
+  /// Another function would find its caller's values there. Only of functions that a program begins with, which do not
+  /// return: parts that were split off would do so as well.
+  bool goes_on_with_own_values(std::uint64_t next, const State& state) {
+    constexpr int soon = 4;
+    if (own_cfi_ != nullptr || !program_.is_of_begin(proof_.start)) return false;
+    for (int i = 0; i < soon; ++i) {
+      const Instruction instruction = listing_.at(next).instruction;
+      if (instruction.operation != Operation::Move || instruction.size == 0) return false;
+      const Operand& from = instruction.operands[1];
+      if (from.kind == Operand::Kind::Register && from.reg < register_count && from.reg != rsp &&
+          conditions::is_kept_over_calls(from.reg) && state[from.reg].is(Value::Kind::Defined))
+        return true;
+      next += instruction.size;
+    }
     return false;
   }
 
@@ -509,6 +538,8 @@ class PathFollower {
 
   FunctionProof finish() {
     proof_.callees.assign(callees_.direct().begin(), callees_.direct().end());
+    if (proof_.start == program_.image().header().e_entry && own_cfi_ == nullptr)
+      for (const std::uint64_t callee : proof_.callees) program_.add_of_begin(callee);
     proof_.unbounded_tables.assign(tables_.unbounded().begin(), tables_.unbounded().end());
     // What a function takes the address of does not depend on its proof.
     if (proof_.refusal != Refusal::None && program_.options().proves_undescribed)

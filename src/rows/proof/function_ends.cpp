@@ -54,6 +54,7 @@ void FunctionEnds::jump_with(const State& state) {
 
 void FunctionEnds::jump_to(std::uint64_t target) {
   program_.add_tail(target);
+  if (program_.is_of_begin(proof_.start)) program_.add_of_begin(target);
   tails_.insert(target);
 }
 

@@ -46,6 +46,10 @@ Program::Program(const elf::Image& image, const Decoder& decoder, std::span<cons
       of_go_(code_of_go(image)) {
   // Real files take 0.3 to 1.3 a byte, in all rounds.
   steps_left_ = 8 * marks_.size() + (std::uint64_t{1} << 20U);
+  if (const auto called_first = names_.find(conditions::called_first)) {
+    called_first_ = called_first->begin;
+    add_of_begin(called_first->begin);
+  }
   find_starts();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,9 @@ class Program {
   bool is_sure_to_return(std::uint64_t target) const;
   /// Makes the target of a jump at the end of a function one, if it is none yet.
   void add_tail(std::uint64_t target);
+  /// The functions that a program begins with: those that the entry point calls, and where they go on by jumps.
+  void add_of_begin(std::uint64_t start) { of_begin_.insert(start); }
+  bool is_of_begin(std::uint64_t start) const { return of_begin_.contains(start); }
   /// Code with a frame goes to `target`, over no padding. False: it is sure to be a function. Else it is one no more,
   /// if only an address that is taken said so.
   bool is_label_after_all(std::uint64_t target);
@@ -125,6 +129,8 @@ class Program {
   std::vector<std::uint64_t> overlaps_;
   SeededMap<std::uint64_t, Value> labels_;  ///< what SP is there
   std::uint64_t steps_left_ = 0;
+  std::optional<std::uint64_t> called_first_;  ///< by the entry point of every program; none: it is not here
+  std::set<std::uint64_t> of_begin_;
   SeededMap<std::uint64_t, std::size_t> starts_;
   std::vector<std::uint64_t> sorted_starts_;  ///< as of the beginning of a round
   std::vector<FunctionProof> functions_;

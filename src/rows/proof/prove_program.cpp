@@ -128,8 +128,10 @@ class Proving {
   }
 
   Standing standing_of(std::uint64_t start) {
-    return {program_.described(start) != nullptr, program_.marks_.is_sure_start(start),
-            program_.image_.header().e_entry == start};
+    return {.is_described = program_.described(start) != nullptr,
+            .is_sure_start = program_.marks_.is_sure_start(start),
+            .is_entry_point = program_.image_.header().e_entry == start,
+            .is_called_first = program_.called_first_ == start};
   }
 
   void refuse_entered_without_frame_pointer() {

@@ -10,6 +10,11 @@
 
 #include "elf/go_file.hpp"
 #include "rows/proof/cases.hpp"
+#include "rows/proof/prove_program.hpp"
+#include "sframe/format.hpp"
+#include "sframe_gen/convert.hpp"
+#include "sframe_gen/find_rows.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::rows::proof {
 namespace {
@@ -22,7 +27,7 @@ class Undescribed {
         decoder_(name),
         cases_(assembled_),
         program_(assembled_.image(), decoder_, {}, rules_, options) {
-    program_.prove({});
+    prove_program(program_, {});
   }
 
   const test::Cases& cases() const { return cases_; }
@@ -92,6 +97,28 @@ TEST(Program, KnowsThatNothingCallsItsEntryPointNorComesBackFromExit) {
   expect_pairs(code.cases(), 3);
 }
 
+TEST(Program, ProvesWhatItBeginsWithByTheFirstCall) {
+  const Undescribed code("begin_of_program", {.proves_undescribed = true}, "-e begin__entry_point");
+  for (const auto& [symbol, expected] : code.cases().all())
+    EXPECT_EQ(code.result_of(symbol), expected.result) << symbol;
+  expect_pairs(code.cases(), 5);
+}
+
+TEST(Program, HasARowWhereItCallsMain) {
+  const test::Assembled program("begin_of_program", "-e begin__entry_point");
+  ConvertOptions options;
+  options.synthesize = true;
+  constexpr std::uint64_t address = 0x10000000;
+  const auto bytes = translate(program.image().file_bytes(), "program", address, options).bytes;
+  const sframe::Section section = sframe::decode(bytes, address, {"program", ".sframe"});
+  const std::uint64_t main_call = program.symbols().at("main_call");
+  const sframe::Fde* const fde = sframe::find_fde(section, main_call);
+  ASSERT_NE(fde, nullptr);
+  const sframe::Fre* const fre = sframe::find_fre(*fde, main_call - fde->start);
+  ASSERT_TRUE(fre != nullptr && fre->recovery);
+  EXPECT_EQ(fre->recovery->cfa, sframe::Rule::register_plus(sframe::amd64_traits.stack_pointer, 32));
+}
+
 /// Starts of the functions that are found in a program whose entry calls another function. `depths`: what Go's table
 /// says of that, if it does.
 std::size_t functions_found(const std::vector<std::pair<int, unsigned>>& depths) {
@@ -102,7 +129,7 @@ std::size_t functions_found(const std::vector<std::pair<int, unsigned>>& depths)
   const Decoder decoder("go");
   const cfi::RuleTable rules;
   Program program(image, decoder, {}, rules, {.proves_undescribed = true});
-  program.prove({});
+  prove_program(program, {});
   return program.functions().size();
 }
 
