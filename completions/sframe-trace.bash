@@ -25,7 +25,7 @@ _sframe_trace() {
       mapfile -t COMPREPLY < <(compgen -c -- "$current")
     else
       mapfile -t COMPREPLY < <(compgen -W '-a --all -C --cpu -p --pid --duration --as-root -e --event -F --freq -c --count
-        --stack --frames --frame-pointers --earlier-samples --cache -o --output --flamegraph --roots-below --title --top --sort --limit --wide --folded --weigh --json
+        --stack --frames --frame-pointers --earlier-samples --no-synthesize --cache -o --output --flamegraph --roots-below --title --top --sort --limit --wide --folded --weigh --json
         --pprof -q --quiet -h --help --' -- "$current")
     fi
     return
@@ -37,7 +37,7 @@ _sframe_trace() {
   elif [[ $previous == --sort ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'total self' -- "$current")
   elif [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '--core --program -i --input -p --pid --tid --comm --event --time --root --debuginfod --kallsyms --no-translate --cache --frame-pointers --earlier-samples --no-inlines --lines --json --top --sort --limit --wide --folded --weigh
+    mapfile -t COMPREPLY < <(compgen -W '--core --program -i --input -p --pid --tid --comm --event --time --root --debuginfod --kallsyms --no-translate --no-synthesize --cache --frame-pointers --earlier-samples --no-inlines --lines --json --top --sort --limit --wide --folded --weigh
       --flamegraph --roots-below --title --pprof --call-chains -o --output --compare --frames -q --quiet -h --help -V --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")

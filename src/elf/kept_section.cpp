@@ -11,14 +11,16 @@
 
 namespace sframe_gen::elf {
 
-KeptSection::KeptSection(const std::filesystem::path& directory, const Image& image) : file_(image.name()) {
+KeptSection::KeptSection(const std::filesystem::path& directory, const Image& image, std::string_view kind)
+    : file_(image.name()) {
   if (directory.empty()) return;
   const auto id = build_id(image);
   if (id.empty()) return;
   Digester digester;
   digester.update(image.file_bytes());
   digest_ = digester.digest();
-  path_ = directory / (hex_digits(id) + "-" + hex_digits(digest_) + "-" SFRAME_GEN_VERSION_STRING ".sframe");
+  path_ = directory /
+          (hex_digits(id) + "-" + hex_digits(digest_) + "-" SFRAME_GEN_VERSION_STRING + std::string(kind) + ".sframe");
   files::SectionName name(id);
   for (const Elf64_Phdr& segment : image.segments()) {
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) name.add_code(segment.p_vaddr, segment.p_memsz);

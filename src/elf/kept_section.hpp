@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "elf/image.hpp"
 #include "files/kept_file.hpp"
@@ -18,8 +19,9 @@ namespace sframe_gen::elf {
 /// what a linker was told to write, so the bytes count as well; and another release may know more rows.
 class KeptSection {
  public:
-  /// A file without a build-id has no place. `directory` may be empty: then no file has one. Throws MalformedInput.
-  KeptSection(const std::filesystem::path& directory, const Image& image);
+  /// A file without a build-id has no place. `directory` may be empty: then no file has one. `kind` tells sections of
+  /// one file apart that have different rows. Throws MalformedInput.
+  KeptSection(const std::filesystem::path& directory, const Image& image, std::string_view kind = "");
 
   bool has_place() const { return !path_.empty(); }
   /// Returns the section that was kept, or nothing.

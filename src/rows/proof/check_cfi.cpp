@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cfi/frame_source.hpp"
-#include "rows/proof/described.hpp"
+#include "rows/proof/conversion_proof.hpp"
 #include "rows/proof/prove_program.hpp"
 #include "rows/proof/words.hpp"
 #include "support/text.hpp"

@@ -2,7 +2,7 @@
 // (check_cfi.hpp), and goes the same way as far as prove_program.
 //
 //     prove_for_conversion    here
-//       described_functions     described.hpp: what CFI says, function by function
+//       described_functions     here: what CFI says, function by function
 //       Program                 program.hpp: where functions begin, and what one needs to know of another
 //       prove_program           prove_program.hpp: all functions, again until nothing new is found
 //         prove_function          function.hpp: one function, on every path (rules: docs/against-code.md)
@@ -30,7 +30,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "rows/proof/described.hpp"
+#include "elf/machine.hpp"
 #include "rows/proof/prove_program.hpp"
 #include "rows/proof/synthesis.hpp"
 
@@ -73,6 +73,28 @@ ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSo
   kept_out.insert(kept_out.end(), request.kept_out.begin(), request.kept_out.end());
   synthesize(program, RangeSet(std::move(kept_out)), *proof.rules, proof.pieces, proof.synthesized, proof.lacking);
   return proof;
+}
+
+void check_supported(const elf::Image& image, std::string_view option) {
+  if (elf::machine_of(image).abi != sframe::Abi::Amd64)
+    throw Refused(image.name(),
+                  std::string(option) + " supports only x86-64, not " + elf::machine_name(image.header().e_machine));
+  // Interrupts overwrite what is below the stack pointer there, and entries keep to no ABI.
+  constexpr std::uint64_t upper_half = std::uint64_t{1} << 63U;
+  const auto is_kernels = [](const Range& code) { return code.begin >= upper_half; };
+  if (std::ranges::any_of(image.code(), is_kernels) || image.find_section(".modinfo") != nullptr)
+    throw Refused(image.name(),
+                  std::string(option) + " supports programs and libraries, not kernels and their modules");
+  if (image.is_object()) throw Refused(image.name(), std::string(option) + " requires a linked file (link the object)");
+}
+
+std::vector<cfi::Function> described_functions(const cfi::FrameSource& source, cfi::RuleTable& rules) {
+  std::vector<cfi::Function> functions;
+  functions.reserve(source.size());
+  cfi::FrameReader reader(source, rules);
+  for (const auto& part : source.parts(1))
+    reader.for_each_function(part, [&](const cfi::Function& function) { functions.push_back(function); });
+  return functions;
 }
 
 }  // namespace sframe_gen::rows::proof

@@ -40,6 +40,7 @@ constexpr Option table[]{
     {"debuginfod", 0, input, flag, "fetch what a recording names and is not here from the servers of DEBUGINFOD_URLS"},
     {"kallsyms", 0, input, file("FILE"), "read the kernel's functions from FILE (default: the running kernel's)"},
     {"no-translate", 0, rows, flag, "use only the sections that files have"},
+    {"no-synthesize", 0, rows, flag, "make no rows from the instructions of code without call frame information"},
     {"cache", 0, rows, file("DIR"), "keep generated rows in DIR"},
     {"frame-pointers", 0, rows, frame_pointer_argument,
      "without a row, go by the frame pointer: auto (default), always or never"},
@@ -194,6 +195,7 @@ void read_rows(const Given& given, TraceOptions& options) {
   if (options.earlier_samples && options.source != Source::Recording)
     throw UsageError("--earlier-samples requires a recording");
   options.translation.allowed = !given.has("no-translate");
+  if (given.has("no-synthesize")) options.translation.code = nullptr;
   if (!given.has("cache")) return;
   options.translation.cache = *given.value_of("cache");
   if (!options.translation.allowed) throw UsageError("--cache cannot be combined with --no-translate");

@@ -45,6 +45,7 @@ constexpr Option record_table[]{
      "without a row, go by the frame pointer: auto (default), always or never"},
     {"earlier-samples", 0, of_samples, flag,
      "give stacks larger than copied the outer frames of earlier samples (may be wrong)"},
+    {"no-synthesize", 0, of_samples, flag, "make no rows from the instructions of code without call frame information"},
     {"cache", 0, of_samples, file("DIR"), "keep generated rows in DIR"},
     {"output", 'o', of_output, file("FILE"), "write FILE (default: perf.data)"},
     {"quiet", 'q', of_output, flag, "print no summary on standard error"},
@@ -148,6 +149,7 @@ void read_samples(const Given& given, TraceOptions& options) {
   options.most_frames = number_in(given, "frames", 1, most_frames).value_or(usual_frames);
   options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
   options.earlier_samples = given.has("earlier-samples");
+  if (given.has("no-synthesize")) options.translation.code = nullptr;
   if (given.has("cache")) options.translation.cache = *given.value_of("cache");
 }
 

@@ -63,8 +63,8 @@ int end_with(const StackTotals& totals, const TraceOptions& options) {
 }
 
 /// The threads stand still for as long as their stacks are walked, and no longer: files are opened before, and names
-/// looked up after. The calling thread must end then: the kernel releases threads that were told to stop and have not
-/// stopped yet only when their tracer ends.
+/// looked up after. Where rows must be made from code, they are walked again with these. The calling thread must end
+/// then: the kernel releases threads that were told to stop and have not stopped yet only when their tracer ends.
 std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, const TraceOptions& options) {
   std::vector<WalkedThread> walked;
   Walker walker(options.most_frames, options.compare, options.frame_pointers, host_abi());
@@ -112,7 +112,12 @@ int run_process(const TraceOptions& options, std::ostream& out) {
   AddressSpace space = process.address_space();
   space.find_all_rows();
   std::vector<WalkedThread> walked;
-  call_in_own_thread([&] { walked = walk_threads(process, space, options); });
+  CodeBudget no_code;
+  CodeBudget& code = translation.code ? *translation.code : no_code;
+  code.waits = true;
+  do {
+    call_in_own_thread([&] { walked = walk_threads(process, space, options); });
+  } while (code.prove_waiting());
   ThreadReport report(options, out);
   report.begin(process.pid(), process.name());
   for (const WalkedThread& thread : walked) report.add(thread);

@@ -206,7 +206,7 @@ class TracedCommand {
     std::ostringstream text;
     ThreadReport report(options_, text);
     report.begin(process_->pid(), process_->name());
-    const std::vector<WalkedThread> walked = walk_all(space, first);
+    const std::vector<WalkedThread> walked = walk_with_rows_from_code(space, first);
     if (is_asked_again_) return;
     for (const WalkedThread& thread : walked) report.add(thread);
     if (!options_.quiet) report.totals().write(text);
@@ -215,6 +215,17 @@ class TracedCommand {
     missing_alternates_.clear();
   } catch (const std::exception& failure) {
     complain("warning", failure);
+  }
+
+  /// A command that goes on stands still only for the walks. Where rows must be made from code, it is walked again.
+  std::vector<WalkedThread> walk_with_rows_from_code(AddressSpace& space, int first) {
+    CodeBudget no_code;
+    CodeBudget& code = translation_.code ? *translation_.code : no_code;
+    code.waits = first == 0;
+    for (;;) {
+      std::vector<WalkedThread> walked = walk_all(space, first);
+      if (is_asked_again_ || !code.prove_waiting()) return walked;
+    }
   }
 
   std::vector<WalkedThread> walk_all(AddressSpace& space, int first) {

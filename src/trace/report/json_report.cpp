@@ -50,6 +50,7 @@ ordered_json frames_of(const Stack& stack) {
     if (!named.inlined.empty()) json["inlined"] = inlined_of(named);
     if (frame.by_frame_pointer) json["by_frame_pointer"] = true;
     if (frame.from_earlier_sample) json["from_earlier_sample"] = true;
+    if (frame.by_code) json["by_code"] = true;
     frames.push_back(std::move(json));
   }
   return frames;

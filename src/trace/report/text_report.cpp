@@ -130,11 +130,12 @@ void append_function(std::string& text, const NamedFrame& named, const char* unk
 }
 
 constexpr std::string_view frame_pointer_mark = " [by frame pointer]", inlined_mark = " (inlined)\n";
-constexpr std::string_view earlier_mark = " [from an earlier sample]";
+constexpr std::string_view code_mark = " [by code]", earlier_mark = " [from an earlier sample]";
 
 /// How a frame was found, if not by the sample's memory and rows.
 void append_marks(std::string& text, const Frame& frame) {
   if (frame.by_frame_pointer) text += frame_pointer_mark;
+  if (frame.by_code) text += code_mark;
   if (frame.from_earlier_sample) text += earlier_mark;
 }
 
@@ -191,7 +192,8 @@ constexpr std::size_t longest_remembered = 1024;
 
 bool is_same(const Frame& frame, const Frame& other) {
   return frame.location == other.location && frame.pc == other.pc && frame.pc_is_exact == other.pc_is_exact &&
-         frame.by_frame_pointer == other.by_frame_pointer && frame.from_earlier_sample == other.from_earlier_sample;
+         frame.by_frame_pointer == other.by_frame_pointer && frame.by_code == other.by_code &&
+         frame.from_earlier_sample == other.from_earlier_sample;
 }
 
 }  // namespace
@@ -367,6 +369,7 @@ void StackTotals::add(const Stack& stack, const std::optional<StackEnd>& cut) {
   ++stacks_;
   frames_ += count_frames(stack.frames);
   by_frame_pointer_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_frame_pointer));
+  by_code_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_code));
   from_earlier_sample_ +=
       static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::from_earlier_sample));
   if (stack.is_as_recorded) {
@@ -397,9 +400,12 @@ void StackTotals::add_missing(const std::string& reason) {
 void StackTotals::write(std::ostream& out) const {
   out << "sframe-trace: " << count_of(stacks_, "stack") << ", " << count_of(frames_, "frame");
   std::string marked;
-  if (by_frame_pointer_ != 0) marked = std::to_string(by_frame_pointer_) + " by frame pointers";
-  if (from_earlier_sample_ != 0)
-    marked.append(marked.empty() ? "" : ", ").append(std::to_string(from_earlier_sample_) + " from earlier samples");
+  const auto mark = [&marked](std::uint64_t count, const char* how) {
+    if (count != 0) marked.append(marked.empty() ? "" : ", ").append(std::to_string(count)).append(how);
+  };
+  mark(by_frame_pointer_, " by frame pointers");
+  mark(by_code_, " by code");
+  mark(from_earlier_sample_, " from earlier samples");
   if (!marked.empty()) out << " (" << marked << ')';
   out << "; " << whole_ << " whole";
   if (as_recorded_ != 0) out << ", " << as_recorded_ << " as recorded";

@@ -111,7 +111,8 @@ class StackTotals {
   static void write_counts(std::ostream& out, const Counts& counts, const char* what);
   void write_comparison(std::ostream& out) const;
 
-  std::uint64_t stacks_ = 0, frames_ = 0, by_frame_pointer_ = 0, from_earlier_sample_ = 0, whole_ = 0, as_recorded_ = 0;
+  std::uint64_t stacks_ = 0, frames_ = 0, by_frame_pointer_ = 0, by_code_ = 0, from_earlier_sample_ = 0, whole_ = 0,
+                as_recorded_ = 0;
   bool has_java_ = false, has_cut_in_no_file_ = false;
   Counts cuts_;                                       ///< by text_of()
   std::map<const Location*, std::uint64_t> unnamed_;  ///< frames of call chains in files that cannot be had

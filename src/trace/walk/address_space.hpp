@@ -85,6 +85,8 @@ struct Frame {
   const Location* location = nullptr;
   /// The callee had no row, and its frame pointer led here.
   bool by_frame_pointer = false;
+  /// The callee had no row, and its instructions led here.
+  bool by_code = false;
   /// It was a frame of the thread at an earlier sample, whose callee was the frame before.
   bool from_earlier_sample = false;
   /// 0: it is a frame. Else it stands for so many between its neighbors, and has no PC.

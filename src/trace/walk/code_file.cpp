@@ -5,18 +5,15 @@
 #include <cstddef>
 #include <utility>
 
-#include "elf/kept_section.hpp"
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
-#include "files/kept_header.hpp"
 #include "sframe/format.hpp"
-#include "sframe_gen/convert.hpp"
-#include "support/cut_files.hpp"
 #include "support/text.hpp"
 #include "trace/walk/debug_file.hpp"
 #include "trace/walk/demangle.hpp"
 #include "trace/walk/frame_pointer.hpp"
 #include "trace/walk/interrupted_code.hpp"
+#include "trace/walk/made_section.hpp"
 #include "trace/walk/mini_debug_info.hpp"
 
 namespace sframe_gen::trace {
@@ -43,32 +40,10 @@ void CodeFile::open_own_section() {
 void CodeFile::translate() {
   was_translated_ = true;
   if (!options_.allowed) return;
-  constexpr std::uint64_t section_address = files::kept_section_address;
-  try {
-    const elf::KeptSection place(options_.cache, image_);
-    kept_section_ = place.find();
-    if (kept_section_) {
-      auto kept = std::make_shared<const unwind::PagedSection>(kept_section_->content(), section_address);
-      if (!kept->fault()) {
-        made_ = std::move(kept);
-        return;
-      }
-    }
-    ConvertOptions options;
-    options.format.covers_padding = false;  // walks look up the byte before a return address
-    std::vector<std::byte> bytes = sframe_gen::translate(image_.file_bytes(), name(), section_address, options).bytes;
-    check_is_whole(image_.file_bytes(), name());
-    const std::span<const std::byte> made = bytes;
-    auto section = std::make_shared<const unwind::PagedSection>(std::move(bytes), section_address);
-    if (const sframe::ViewFault& fault = section->fault()) {
-      why_no_rows_ = std::string("its call frame information makes no section: ") + sframe::text_of(fault.problem);
-      return;
-    }
-    made_ = std::move(section);
-    place.keep(made);
-  } catch (const std::exception& failure) {
-    why_no_rows_ = failure.what();
-  }
+  MadeSection made = make_section(image_, options_.cache, RowEvidence::Cfi);
+  kept_section_ = std::move(made.kept);
+  made_ = std::move(made.section);
+  if (made_ == nullptr) why_no_rows_ = std::move(made.why_not);
 }
 
 const CodeFile::Rows& CodeFile::rows() {
@@ -97,6 +72,8 @@ bool CodeFile::keeps_frame_pointer_at(std::uint64_t pc, bool is_exact) {
   constexpr std::uint64_t most = 8192, longest_setup = 16;
   const elf::Machine* const machine = elf::find_machine(image_);
   if (machine == nullptr) return false;
+  RowsFromCode* const rows = is_exact ? rows_from_code() : nullptr;
+  if (rows != nullptr && rows->seen_at(pc).has_callers_frame_pointer) return false;
   for (const Elf64_Phdr& segment : image_.segments()) {
     const std::uint64_t into = pc - segment.p_vaddr;
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || into >= segment.p_filesz) continue;
@@ -117,6 +94,24 @@ std::uint64_t CodeFile::begins_before(std::uint64_t address) {
   if (!names_) read_names();
   const auto symbol = names_->symbol_at(address);
   return symbol ? address - symbol->begin : 0;
+}
+
+RowsFromCode* CodeFile::rows_from_code() {
+  if (!options_.allowed || options_.code == nullptr) return nullptr;
+  if (!rows_from_code_) rows_from_code_ = std::make_unique<RowsFromCode>(image_, options_.cache, *options_.code);
+  return rows_from_code_.get();
+}
+
+std::optional<sframe::RecoveryRules> CodeFile::row_from_code(std::uint64_t pc, bool is_exact) {
+  RowsFromCode* const rows = rows_from_code();
+  if (rows == nullptr) return std::nullopt;
+  const auto proved = rows->proved_at(pc);
+  return proved || !is_exact ? proved : rows->seen_at(pc).row;
+}
+
+bool CodeFile::begins_program(std::uint64_t pc) {
+  RowsFromCode* const rows = rows_from_code();
+  return rows != nullptr && rows->begins_program(pc);
 }
 
 /// As much as the segment has, up to `most` bytes.

@@ -18,11 +18,13 @@
 #include "elf/symbol_names.hpp"
 #include "files/kept_file.hpp"
 #include "sframe_gen/module_map.hpp"
+#include "sframe_gen/section.hpp"
 #include "trace/files/file_root.hpp"
 #include "trace/walk/address_cache.hpp"
 #include "trace/walk/debuginfod.hpp"
 #include "trace/walk/demangle.hpp"
 #include "trace/walk/go_code.hpp"
+#include "trace/walk/rows_from_code.hpp"
 #include "trace/walk/source_names.hpp"
 
 namespace sframe_gen::trace {
@@ -36,7 +38,9 @@ struct FunctionPlace {
 
 /// Where sections come from that a file does not have, or that lack rows; and names.
 struct TranslationOptions {
-  bool allowed = true;               ///< they are made from the file's call frame information
+  bool allowed = true;  ///< they are made from the file's call frame information
+  /// Of code that it does not describe, rows are made from its instructions. Null: they are not.
+  std::shared_ptr<CodeBudget> code = std::make_shared<CodeBudget>();
   std::filesystem::path cache;       ///< a folder where they are kept by build-id; empty: nowhere
   Debuginfod* debuginfod = nullptr;  ///< has debug files that are not here; null: none
   SourceOptions source;
@@ -72,6 +76,11 @@ class CodeFile {
   /// Returns rows that were made, for a PC that the file's own section leaves out. Null: there are none.
   const Rows& more_rows();
   const std::string& why_no_rows() const { return why_no_rows_; }
+  /// Returns the row of the instruction at `pc`, which has none by then, from the code. `is_exact` is as in
+  /// keeps_frame_pointer_at(). None: the code does not show it.
+  std::optional<sframe::RecoveryRules> row_from_code(std::uint64_t pc, bool is_exact);
+  /// Whether the program begins with the code at `pc`, so that it has no caller. By the same means.
+  bool begins_program(std::uint64_t pc);
 
   FunctionPlace function_at(std::uint64_t address);
   /// Returns inlined calls and source lines of an address, if they are wanted. Valid until the next call.
@@ -98,6 +107,7 @@ class CodeFile {
   std::span<const std::byte> code_before(std::uint64_t pc, std::uint64_t most) const;
   void open_own_section();
   void translate();
+  RowsFromCode* rows_from_code();
   enum class Purpose : std::uint8_t { Names, SourceLines };
   void open_debug_file(Purpose purpose);
   void open_mini_debug_info();
@@ -115,6 +125,7 @@ class CodeFile {
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
   std::optional<files::KeptFile> kept_section_;  ///< what made_ sees, if it was not generated in this run
+  std::unique_ptr<RowsFromCode> rows_from_code_;
   bool debug_was_sought_ = false, source_was_sought_ = false;
   std::optional<elf::Image> debug_;              ///< the separate debug file
   std::vector<std::byte> mini_debug_info_;       ///< of a file without a debug file; it has some names only

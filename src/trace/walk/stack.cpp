@@ -1,6 +1,9 @@
 #include "trace/walk/stack.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -15,6 +18,40 @@ namespace {
 constexpr std::size_t remembered_rows = 4096;
 /// Deeper stacks are cut: each frame is looked up, though few are kept.
 constexpr std::size_t most_walked = std::size_t{1} << 16U;
+
+}  // namespace
+
+namespace {
+
+/// Goes to the caller by a row that counts from what an x86-64 frame has: SP or FP. NoRow: it has it not, or the caller
+/// is not above.
+unwind::Stop apply_row(const sframe::RecoveryRules& row, const sframe::AbiTraits& abi, unwind::ReadMemory read,
+                       void* context, unwind::Registers& registers) {
+  const auto address_of = [&](const sframe::Rule& rule, std::uint64_t cfa) -> std::optional<std::uint64_t> {
+    if (rule.base_register && !registers.knows(*rule.base_register)) return std::nullopt;
+    const std::uint64_t base = rule.base_register ? registers.values[*rule.base_register] : cfa;
+    return base + static_cast<std::uint64_t>(std::int64_t{rule.offset});
+  };
+  const auto load_word = [&](std::uint64_t address) -> std::optional<std::uint64_t> {
+    std::array<std::byte, sizeof address> bytes{};
+    if (!read(context, address, bytes.data())) return std::nullopt;
+    return load<std::uint64_t>(bytes, abi.endian);
+  };
+  const auto cfa = address_of(row.cfa, 0);
+  if (!cfa || !row.return_address || row.cfa.dereferenced) return unwind::Stop::NoRow;
+  if (registers.knows(abi.stack_pointer) && *cfa <= registers.values[abi.stack_pointer]) return unwind::Stop::NoRow;
+  const auto pc_at = address_of(*row.return_address, *cfa);
+  const auto pc = pc_at && row.return_address->dereferenced ? load_word(*pc_at) : std::nullopt;
+  if (!pc) return unwind::Stop::UnreadableMemory;
+  auto fp = row.frame_pointer ? address_of(*row.frame_pointer, *cfa) : std::nullopt;
+  if (fp && row.frame_pointer->dereferenced) fp = load_word(*fp);
+  registers.pc = *pc;
+  registers.pc_is_exact = 0;
+  registers.known = 0;
+  registers.set(abi.stack_pointer, *cfa);
+  if (fp) registers.set(abi.frame_pointer, *fp);
+  return unwind::Stop::Stepped;
+}
 
 }  // namespace
 
@@ -129,15 +166,42 @@ bool Walker::is_end_of_go_stack(const unwind::Registers& registers) const {
   return go != nullptr && go->never_returns_to(registers.pc - 1 - location_->bias);
 }
 
-/// Opens what the PC leads to, and steps by that; or else by the frame pointer.
+/// musl's entry point aligns the stack pointer, so that is_begin_of_stack() does not hold once it has called.
+bool Walker::is_begin_of_program(const unwind::Registers& registers) const {
+  const std::shared_ptr<CodeFile> file = location_ != nullptr ? location_->file() : nullptr;
+  return file && file->begins_program(registers.pc - (registers.pc_is_exact != 0 ? 0 : 1) - location_->bias);
+}
+
+/// By a row that is made from code, if that leads to where a call returns to.
+unwind::Stop Walker::step_by_code(unwind::Registers& registers) {
+  // Just-in-time compilers make a file of each function.
+  const bool is_of_file = location_ != nullptr && !location_->is_of_no_file();
+  const std::shared_ptr<CodeFile> file = is_of_file ? location_->file() : nullptr;
+  if (!file) return unwind::Stop::NoRow;
+  const bool is_exact = registers.pc_is_exact != 0;
+  const auto row = file->row_from_code(registers.pc - (is_exact ? 0 : 1) - location_->bias, is_exact);
+  if (!row) return unwind::Stop::NoRow;
+  unwind::Registers caller = registers;
+  const unwind::Stop stop = apply_row(*row, abi_, read_, context_, caller);
+  if (stop != unwind::Stop::Stepped) return stop;
+  if (!space_->has_code_at(caller.pc - 1) || !may_return_to(caller.pc)) return unwind::Stop::NoRow;
+  registers = caller;
+  used_code_ = true;
+  return stop;
+}
+
+/// Opens what the PC leads to, and steps by that; or else by what its code shows, or by the frame pointer.
 unwind::Stop Walker::without_any_row(unwind::Registers& registers, unwind::Stop why) {
   if (why == unwind::Stop::NoSection || why == unwind::Stop::NoRow) {
     if (space_->find_rows(registers.pc - (registers.pc_is_exact != 0 ? 0 : 1))) return step(registers);
     is_interrupted_ = return_from_signal(*space_, registers, read_, context_);
     if (is_interrupted_) return unwind::Stop::Stepped;
     if (is_begin_of_stack(registers) || is_end_of_go_stack(registers)) return unwind::Stop::Outermost;
+    if (is_begin_of_program(registers)) return unwind::Stop::Outermost;
     const unwind::Stop of_call = step_from_system_call(registers);
     if (is_after_call_) return of_call;
+    const unwind::Stop by_code = step_by_code(registers);
+    if (by_code != unwind::Stop::NoRow) return by_code;
   }
   return may_use_frame_pointer(registers, why) ? step_by_frame_pointer(registers, why) : why;
 }
@@ -212,12 +276,13 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   stack.frame_pointer_fault = FramePointerFault::None;
   stack.chain_end = ChainEnd::None;
   is_interrupted_ = true;
-  used_frame_pointer_ = is_after_call_ = false;
+  used_frame_pointer_ = used_code_ = is_after_call_ = false;
   frame_pointer_fault_ = FramePointerFault::None;
   const std::size_t most = std::max(most_frames_, most_walked);
   while (stack.frames.size() < most) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
     frame.by_frame_pointer = std::exchange(used_frame_pointer_, false);
+    frame.by_code = std::exchange(used_code_, false);
     stack.bases.push_back(base_of(registers));
     const std::uint64_t pc = frame.instruction();
     // All registers of an interrupted function are valid, wherever its PC is.

@@ -90,6 +90,8 @@ class Walker {
   bool is_end_of_go_stack(const unwind::Registers& registers) const;
   unwind::Stop step_from_system_call(unwind::Registers& registers);
   unwind::Stop without_any_row(unwind::Registers& registers, unwind::Stop why);
+  bool is_begin_of_program(const unwind::Registers& registers) const;
+  unwind::Stop step_by_code(unwind::Registers& registers);
   unwind::Stop step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why);
   bool may_return_to(std::uint64_t pc);
   bool may_use_frame_pointer(const unwind::Registers& registers, unwind::Stop why);
@@ -110,6 +112,7 @@ class Walker {
   void* context_ = nullptr;
   bool is_interrupted_ = false;                   ///< the next frame is that of an interrupted function
   bool used_frame_pointer_ = false;               ///< for the last step
+  bool used_code_ = false;                        ///< the same of a row that was made from code
   bool is_after_call_ = false;                    ///< the last step was by the row of the system call before the PC
   const Location* location_ = nullptr;            ///< of the frame that is left
   const unwind::Registers* registers_ = nullptr;  ///< of that frame

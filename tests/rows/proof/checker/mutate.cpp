@@ -25,7 +25,7 @@
 #include "cfi/frame_source.hpp"
 #include "rows/proof/checker/checker.hpp"
 #include "rows/proof/checker/steps.hpp"
-#include "rows/proof/described.hpp"
+#include "rows/proof/conversion_proof.hpp"
 #include "rows/proof/function.hpp"
 #include "rows/proof/prove_program.hpp"
 #include "rows/proof/rows.hpp"
