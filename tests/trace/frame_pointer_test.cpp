@@ -87,6 +87,8 @@ class FramePointerSteps : public testing::Test {
 
 constexpr const char* below = "no row, and the frame pointer is below the stack pointer";
 constexpr const char* outside = "no row, and the frame pointer is outside the stack";
+constexpr const char* not_rising = "no row, and the caller's frame pointer is not above";
+constexpr const char* other_return = "no row, and the frame pointer may leave out a caller";
 constexpr const char* no_code = "no row, and the frame pointer's return address is not in code";
 
 TEST_F(FramePointerSteps, LeadToTheCaller) {
@@ -182,12 +184,72 @@ TEST_P(FramePointerWalk, GoesThroughCodeOfNoFile) {
       EXPECT_EQ(reason_of(stack), "not a file");
       continue;
     }
-    ASSERT_EQ(stack.frames.size(), 3U) << path;
+    // The frame pointer of the third frame is below that of the second.
+    const bool is_always = GetParam() == FramePointers::Always;
+    ASSERT_EQ(stack.frames.size(), is_always ? 3U : 2U) << path;
     EXPECT_FALSE(stack.frames[0].by_frame_pointer);
-    EXPECT_TRUE(stack.frames[1].by_frame_pointer && stack.frames[2].by_frame_pointer);
-    EXPECT_EQ(stack.frames[2].pc, made_up_code + 0x200);
-    EXPECT_EQ(reason_of(stack), below);
+    EXPECT_TRUE(stack.frames[1].by_frame_pointer && stack.frames.back().by_frame_pointer);
+    EXPECT_EQ(stack.frames[1].pc, made_up_code + 0x100);
+    EXPECT_EQ(reason_of(stack), is_always ? below : not_rising);
+    memory_.set(made_up_stack + 96, made_up_stack + 160);
+    EXPECT_TRUE(walk(space, made_up_code + 7).is_whole());
+    memory_.set(made_up_stack + 96, 0);
+    EXPECT_EQ(walk(space, made_up_code + 7).frames.size(), 3U) << "the last function has no frame pointer";
+    memory_.set(made_up_stack + 96, made_up_stack + 8);
   }
+}
+
+TEST_P(FramePointerWalk, DoesNotLeaveOutACallerInCodeOfNoFile) {
+  if (GetParam() == FramePointers::Never) return;
+  constexpr std::uint64_t record = made_up_stack + 32, other = made_up_code + 0x300;
+  const std::string refused = GetParam() == FramePointers::Auto ? other_return : "whole";
+  trace::AddressSpace space = made_up_program("//anon");
+  const auto end = [&] {
+    const trace::Stack stack = walk(space, made_up_code + 7);
+    return stack.is_whole() ? "whole" : reason_of(stack);
+  };
+  memory_.set(made_up_stack + 96, made_up_stack + 160);
+  EXPECT_EQ(end(), "whole");
+  memory_.set(made_up_stack + 8, other);
+  EXPECT_EQ(end(), "whole") << "one that is left from another call";
+  memory_.set(made_up_stack, record);
+  EXPECT_EQ(end(), refused) << "the frame pointer was saved";
+  memory_.set(made_up_stack, other);
+  EXPECT_EQ(end(), refused) << "at the first instruction";
+  memory_.set(made_up_stack, made_up_code);
+  EXPECT_EQ(end(), "whole") << "no return address";
+}
+
+TEST_P(FramePointerWalk, TakesWhatIsLeftOfCallsForThatInAProgramThatKeepsFramePointers) {
+  if (GetParam() != FramePointers::Auto) return;
+  constexpr std::uint64_t record = made_up_stack + 32, other = made_up_code + 0x300;
+  trace::AddressSpace space = made_up_program("//anon");
+  const auto end = [&](std::uint64_t frame_pointer) {
+    trace::Walker walker(9, false, GetParam(), sframe::Abi::Amd64);
+    const trace::Stack stack =
+        walker.walk(space, registers_at(sframe::amd64_traits, made_up_code + 7, made_up_stack, frame_pointer),
+                    MadeUpMemory::read, &memory_);
+    return stack.is_whole() ? "whole" : reason_of(stack);
+  };
+  memory_.set(made_up_stack + 96, made_up_stack + 160);
+  memory_.set(made_up_stack + 64, other);
+  for (unsigned i = 0; i < trace::AddressSpace::enough_frame_pointers / 2; ++i) {
+    memory_.set(made_up_stack + 56, made_up_stack + 96);
+    EXPECT_EQ(end(record), other_return) << i;
+    memory_.set(made_up_stack + 56, 0);
+    EXPECT_EQ(end(record), "whole") << i;
+  }
+  memory_.set(made_up_stack + 56, made_up_stack + 96);
+  EXPECT_EQ(end(record), "whole");
+  memory_.set(made_up_stack, other);
+  EXPECT_EQ(end(record), other_return) << "at the first instruction";
+  memory_.set(made_up_stack, record);
+  memory_.set(made_up_stack + 8, other);
+  EXPECT_EQ(end(record), other_return) << "at the second instruction";
+  memory_.set(made_up_stack, 0);
+  EXPECT_EQ(end(record), "whole");
+  EXPECT_EQ(end(made_up_stack - 8), below);
+  EXPECT_EQ(end(record), other_return) << "the register is not always a frame pointer";
 }
 
 TEST_P(FramePointerWalk, GoesThroughOtherCodeOnlyIfItIsAskedTo) {

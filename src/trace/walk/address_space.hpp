@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -152,6 +153,15 @@ class AddressSpace {
   /// Before the program is stopped: all files that are there.
   void find_all_rows();
 
+  /// Whether the program's own code keeps frame pointers, as far as stacks have shown: that many in a row, in code of
+  /// no file, had one that led to a caller.
+  bool keeps_frame_pointers() const { return frame_pointers_in_a_row_ == enough_frame_pointers; }
+  static constexpr unsigned enough_frame_pointers = 32;
+  /// `is_one`: it led to a caller; false: the register had another value.
+  void note_frame_pointer(bool is_one) {
+    frame_pointers_in_a_row_ = is_one ? std::min(frame_pointers_in_a_row_ + 1, enough_frame_pointers) : 0;
+  }
+
  private:
   struct Mapped;
 
@@ -166,7 +176,8 @@ class AddressSpace {
   std::shared_ptr<Locations> locations_;
   std::shared_ptr<JitCode> jit_code_;
   std::shared_ptr<const LocatedFile> jit_file_;  ///< of its locations
-  std::size_t jit_parts_ = 0;                    ///< modules that were made of them
+  unsigned frame_pointers_in_a_row_ = 0;
+  std::size_t jit_parts_ = 0;  ///< modules that were made of them
 };
 
 /// A part of a mapping, all of one segment.

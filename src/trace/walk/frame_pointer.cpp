@@ -107,6 +107,10 @@ const char* text_of(FramePointerFault fault, bool is_piece) {
       return "no row, and the frame pointer's return address is not in code";
     case FramePointerFault::NoCall:
       return "no row, and the frame pointer's return address follows no call";
+    case FramePointerFault::NotRising:
+      return "no row, and the caller's frame pointer is not above";
+    case FramePointerFault::OtherReturn:
+      return "no row, and the frame pointer may leave out a caller";
   }
   return "";
 }

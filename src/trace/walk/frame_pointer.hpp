@@ -16,7 +16,7 @@ namespace sframe_gen::trace {
 
 /// Where a caller is found by the frame pointer, as the code has no row.
 enum class FramePointers : std::uint8_t {
-  Auto,    ///< in code of no file, and in code of files that is seen to keep frame pointers
+  Auto,    ///< in code of no file whose stack shows it, and in code of files that is seen to keep frame pointers
   Always,  ///< wherever there is no row
   Never,
 };
@@ -24,10 +24,12 @@ enum class FramePointers : std::uint8_t {
 /// Why a frame pointer leads to no caller.
 enum class FramePointerFault : std::uint8_t {
   None,
-  NotAbove,  ///< it is below the stack pointer
-  Outside,   ///< it is not in the memory that the stack pointer is in, without a gap, or more than 1 MiB above
-  NoCode,    ///< the return address is in no executable memory
-  NoCall,    ///< the return address is in a file, and nothing there returns to it
+  NotAbove,     ///< it is below the stack pointer
+  Outside,      ///< it is not in the memory that the stack pointer is in, without a gap, or more than 1 MiB above
+  NoCode,       ///< the return address is in no executable memory
+  NoCall,       ///< the return address is in a file, and nothing there returns to it
+  NotRising,    ///< in code of no file: the caller's frame pointer is not above that of the callee
+  OtherReturn,  ///< in code of no file: the stack has a return address that the step may leave out
 };
 
 /// Returns a few words for a message. `is_piece`: the stack is a recorded piece of one.

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t remembered_rows = 4096;
 /// Deeper stacks are cut: each frame is looked up, though few are kept.
 constexpr std::size_t most_walked = std::size_t{1} << 16U;
+constexpr std::size_t word_size = 8;
 
 }  // namespace
 
@@ -227,11 +228,78 @@ unwind::Stop Walker::step_by_frame_pointer(unwind::Registers& registers, unwind:
   if (!frame_pointer_step_.is_possible(registers)) return why;
   unwind::Registers caller = registers;
   const unwind::Stop stop = frame_pointer_step_.step(*space_, read_, context_, caller, frame_pointer_fault_);
-  if (stop == unwind::Stop::Stepped && !may_return_to(caller.pc)) frame_pointer_fault_ = FramePointerFault::NoCall;
+  const bool is_unseen = frame_pointers_ == FramePointers::Auto && is_in_code_of_no_file(registers);
+  if (stop == unwind::Stop::Stepped) frame_pointer_fault_ = fault_of(registers, caller, is_unseen);
+  if (is_unseen) note_frame_pointer(registers);
   if (frame_pointer_fault_ != FramePointerFault::None) return why;
   used_frame_pointer_ = stop == unwind::Stop::Stepped;
   if (used_frame_pointer_) registers = caller;
   return stop;
+}
+
+/// Why a step that the memory allows is not sure to lead to the caller. Where it `is_unseen` that a function keeps a
+/// frame pointer, the stack must show it: in Java's code, the register may have any value, or be that of an outer
+/// function.
+FramePointerFault Walker::fault_of(const unwind::Registers& registers, const unwind::Registers& caller,
+                                   bool is_unseen) {
+  if (!may_return_to(caller.pc)) return FramePointerFault::NoCall;
+  if (!is_unseen) return FramePointerFault::None;
+  const std::uint64_t record = registers.values[abi_.frame_pointer], next = caller.values[abi_.frame_pointer];
+  if (next != 0 && next <= record) return FramePointerFault::NotRising;
+  // Where calls keep the return address in a register, that of a caller that is left out may be nowhere else.
+  const bool is_shown = abi_.fixed_ra_offset != 0;
+  return is_shown && may_leave_out_caller(registers, record) ? FramePointerFault::OtherReturn : FramePointerFault::None;
+}
+
+/// Whether the frame pointer may be that of a caller, which the step would leave out. Such a caller's callee has just
+/// begun or is about to end, and then its return address is at the stack pointer; or it has saved the frame pointer
+/// below its return address. What a call has left that is over looks like the latter. So this is not looked for in a
+/// program whose last stacks show that its code keeps frame pointers.
+///
+/// The code at a return address in no file is not looked at: Java's interpreter calls by a jump.
+bool Walker::may_leave_out_caller(const unwind::Registers& registers, std::uint64_t record) {
+  // In one walk: more than programs have of stack.
+  constexpr std::size_t most_words = std::size_t{1} << 20U;
+  const std::uint64_t begin = registers.values[abi_.stack_pointer];
+  const bool is_exact = registers.pc_is_exact != 0;
+  std::uint64_t end = record;
+  if (space_->keeps_frame_pointers()) end = is_exact ? std::min(record, begin + word_size) : begin;
+  bool is_expected = is_exact;
+  for (std::uint64_t address = begin; address <= end; address += word_size) {
+    std::uint64_t word = 0;
+    if (words_sought_++ == most_words || !read_word(address, word)) return true;
+    if (is_expected && word != 0 && space_->has_code_at(word - 1) && may_return_to(word)) return true;
+    is_expected = (is_expected && address != begin) || word == record;
+  }
+  return false;
+}
+
+/// What the frame pointer is in a program's own code.
+void Walker::note_frame_pointer(const unwind::Registers& registers) {
+  constexpr std::uint64_t far = std::uint64_t{1} << 20U;
+  const std::uint64_t distance = registers.values[abi_.frame_pointer] - registers.values[abi_.stack_pointer];
+  switch (frame_pointer_fault_) {
+    case FramePointerFault::NotAbove:
+    case FramePointerFault::NotRising:
+    case FramePointerFault::NoCode:
+    case FramePointerFault::NoCall:
+      return space_->note_frame_pointer(false);
+    case FramePointerFault::Outside:
+      if (distance > far) space_->note_frame_pointer(false);
+      return;
+    case FramePointerFault::None:
+      if (registers.pc_is_exact != 0) space_->note_frame_pointer(true);
+      return;
+    case FramePointerFault::OtherReturn:
+      return;
+  }
+}
+
+bool Walker::read_word(std::uint64_t address, std::uint64_t& word) const {
+  std::array<std::byte, word_size> bytes{};
+  if (!read_(context_, address, bytes.data())) return false;
+  word = load<std::uint64_t>(bytes, abi_.endian);
+  return true;
 }
 
 /// Nothing is known of code of no file.
@@ -239,6 +307,11 @@ bool Walker::may_return_to(std::uint64_t pc) {
   const Location* const location = space_->location_of(pc - 1);
   const std::shared_ptr<const CodeFile> file = location != nullptr ? location->file() : nullptr;
   return file == nullptr || file->may_return_to(pc - location->bias);
+}
+
+bool Walker::is_in_code_of_no_file(const unwind::Registers& registers) {
+  const Location* const location = space_->location_of(registers.pc - (registers.pc_is_exact != 0 ? 0 : 1));
+  return location != nullptr && location->is_of_no_file();
 }
 
 bool Walker::may_use_frame_pointer(const unwind::Registers& registers, unwind::Stop why) {
@@ -277,6 +350,7 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   stack.chain_end = ChainEnd::None;
   is_interrupted_ = true;
   used_frame_pointer_ = used_code_ = is_after_call_ = false;
+  words_sought_ = 0;
   frame_pointer_fault_ = FramePointerFault::None;
   const std::size_t most = std::max(most_frames_, most_walked);
   while (stack.frames.size() < most) {

@@ -93,6 +93,11 @@ class Walker {
   bool is_begin_of_program(const unwind::Registers& registers) const;
   unwind::Stop step_by_code(unwind::Registers& registers);
   unwind::Stop step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why);
+  FramePointerFault fault_of(const unwind::Registers& registers, const unwind::Registers& caller, bool is_unseen);
+  void note_frame_pointer(const unwind::Registers& registers);
+  bool may_leave_out_caller(const unwind::Registers& registers, std::uint64_t record);
+  bool is_in_code_of_no_file(const unwind::Registers& registers);
+  bool read_word(std::uint64_t address, std::uint64_t& word) const;
   bool may_return_to(std::uint64_t pc);
   bool may_use_frame_pointer(const unwind::Registers& registers, unwind::Stop why);
   void use_modules();
@@ -117,7 +122,8 @@ class Walker {
   const Location* location_ = nullptr;            ///< of the frame that is left
   const unwind::Registers* registers_ = nullptr;  ///< of that frame
   FramePointerFault frame_pointer_fault_ = FramePointerFault::None;
-  std::exception_ptr failure_;  ///< of the fallback
+  std::size_t words_sought_ = 0;  ///< that may be return addresses
+  std::exception_ptr failure_;    ///< of the fallback
   unwind::Walked walked_;
   unwind::Unwinder unwinder_{walked_};
 };

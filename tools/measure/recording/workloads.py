@@ -117,6 +117,43 @@ int main(int, char** arguments) {
   }
 }
 """
+# Of C, for compilers and options that matter to walks: calls of many kinds, and a recursion that is deeper than what is kept.
+CALLS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static volatile long sum;
+static int by_text(const void* one, const void* other) { return strcmp(*(char* const*)one, *(char* const*)other); }
+__attribute__((noinline)) static void sorts(int count) {
+  char** texts = malloc(count * sizeof *texts);
+  for (int i = 0; i < count; ++i) {
+    texts[i] = malloc(32);
+    snprintf(texts[i], 32, "%d of %g", i * 7919 % count, i / 3.0);
+  }
+  qsort(texts, count, sizeof *texts, by_text);
+  for (int i = 0; i < count; ++i) free(texts[i]);
+  free(texts);
+}
+__attribute__((noinline)) static long deep(int depth) {
+  if (depth > 0) return deep(depth - 1) + sum;
+  for (int i = 0; i < 200000; ++i) sum = sum + i;
+  return sum;
+}
+__attribute__((noinline)) static void varying(int size) {
+  char room[size];
+  memset(room, size, size);
+  for (int i = 0; i < size; ++i) sum = sum + room[i];
+}
+int main(int count, char** arguments) {
+  for (int i = 0; i < 300; ++i) {
+    deep(count > 1 ? atoi(arguments[1]) : 20);
+    if (count > 1) continue;
+    sorts(2000);
+    varying(1000 + i);
+  }
+  return 0;
+}
+"""
 GO = """package main
 
 import (
@@ -158,6 +195,19 @@ def ways(folder):
     program = os.path.join(folder, "ways")
     harness.need(harness.run("g++", "-O1", "-pthread", "-Wl,--build-id", "-o", program, harness.write(program + ".cpp", WAYS)))
     return program, {"200 threads": [program, "threads"], "1,000 forks": [program, "forks"], "signal handlers": [program, "handlers"]}
+
+
+def compiled(folder):
+    """The same program by compilers and options that matter to walks, and many short programs."""
+    source = harness.write(os.path.join(folder, "calls.c"), CALLS)
+    ways_of = {"-O0": ["gcc", "-O0"], "frame pointers": ["gcc", "-O2", "-fno-omit-frame-pointer"],
+               "static musl": ["musl-gcc", "-O2", "-static"], "recursion": ["gcc", "-O1", "-fno-optimize-sibling-calls"]}
+    commands = {}
+    for name, compiler in ways_of.items():
+        program = os.path.join(folder, name.replace(" ", "-").lstrip("-"))
+        harness.need(harness.run(*compiler, "-o", program, source))
+        commands[name] = [program, *(["900"] if name == "recursion" else [])]
+    return {**commands, "short programs": ["sh", "-c", "for i in $(seq 400); do /bin/ls -l / >/dev/null; done"]}
 
 
 def go_program(folder):
