@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t remembered_rows = 4096;
 /// Deeper stacks are cut: each frame is looked up, though few are kept.
 constexpr std::size_t most_walked = std::size_t{1} << 16U;
-constexpr std::size_t word_size = 8;
+constexpr std::size_t word_bytes = 8;
 
 }  // namespace
 
@@ -263,9 +263,9 @@ bool Walker::may_leave_out_caller(const unwind::Registers& registers, std::uint6
   const std::uint64_t begin = registers.values[abi_.stack_pointer];
   const bool is_exact = registers.pc_is_exact != 0;
   std::uint64_t end = record;
-  if (space_->keeps_frame_pointers()) end = is_exact ? std::min(record, begin + word_size) : begin;
+  if (space_->keeps_frame_pointers()) end = is_exact ? std::min(record, begin + word_bytes) : begin;
   bool is_expected = is_exact;
-  for (std::uint64_t address = begin; address <= end; address += word_size) {
+  for (std::uint64_t address = begin; address <= end; address += word_bytes) {
     std::uint64_t word = 0;
     if (words_sought_++ == most_words || !read_word(address, word)) return true;
     if (is_expected && word != 0 && space_->has_code_at(word - 1) && may_return_to(word)) return true;
@@ -296,7 +296,7 @@ void Walker::note_frame_pointer(const unwind::Registers& registers) {
 }
 
 bool Walker::read_word(std::uint64_t address, std::uint64_t& word) const {
-  std::array<std::byte, word_size> bytes{};
+  std::array<std::byte, word_bytes> bytes{};
   if (!read_(context_, address, bytes.data())) return false;
   word = load<std::uint64_t>(bytes, abi_.endian);
   return true;

@@ -12,6 +12,7 @@
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/dwarf_walker.hpp"
 #include "trace/walk/frame_pointer.hpp"
+#include "trace/walk/frame_pointer_step.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
