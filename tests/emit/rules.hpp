@@ -6,6 +6,7 @@
 #include "cfi/formulas.hpp"
 #include "emit/dialects.hpp"
 #include "emit/represent.hpp"
+#include "sframe_gen/coverage.hpp"
 
 /// Rules as a person writes them, and what becomes of them.
 namespace sframe_gen::test {

@@ -29,7 +29,7 @@ namespace sframe_gen::fuzz {
 
 namespace {
 
-trace::OpenedFile no_file(const trace::Mapping&) {
+trace::walk::OpenedFile no_file(const trace::walk::Mapping&) {
   return {nullptr, "none"};
 }
 
@@ -57,21 +57,21 @@ trace::FileRoot make_empty_root() {
 void perf_data(Bytes input) {
   const MemoryFile file(input);
   succeeds([&] {
-    trace::Recording recording(MappedFile(file.path()), no_file);
-    trace::Walker walker(16, false, trace::FramePointers::Always);
+    trace::recorded::Recording recording(MappedFile(file.path()), no_file);
+    trace::walk::Walker walker(16, false, trace::walk::FramePointers::Always);
     const WrittenFile written;
-    trace::CallChainFile chains(recording.file(), written.path);
-    const trace::Sample* walked = nullptr;
+    trace::recorded::CallChainFile chains(recording.file(), written.path);
+    const trace::recorded::Sample* walked = nullptr;
     recording.walk_all(
-        walker, [&](const trace::Sample& sample) { walked = &sample; }, {},
-        [&](const trace::PerfRecord& record) {
-          if (record.type != trace::record_type::sample) return chains.add(record);
+        walker, [&](const trace::recorded::Sample& sample) { walked = &sample; }, {},
+        [&](const trace::perf::PerfRecord& record) {
+          if (record.type != trace::perf::record_type::sample) return chains.add(record);
           chains.add_sample(record, *walked);
         });
     chains.finish();
-    trace::Recording again(MappedFile(written.path), no_file);
+    trace::recorded::Recording again(MappedFile(written.path), no_file);
     std::uint64_t samples = 0;
-    again.walk_all(walker, [&](const trace::Sample&) { ++samples; }, {});
+    again.walk_all(walker, [&](const trace::recorded::Sample&) { ++samples; }, {});
     require(samples == chains.samples(), "what was written again has the same samples");
   });
 }
@@ -83,66 +83,68 @@ void ring(Bytes input) {
   const std::uint64_t tail = choices.word();
   std::vector<std::byte> bytes(choices.rest().begin(), choices.rest().end());
   bytes.resize(size);
-  const trace::EventRequest request{.kinds = {trace::event_named("cpu-clock")}, .rate = 99, .stack = 256};
-  trace::EventLayouts layouts({"ring", "events"}, host_endian);
-  layouts.add(trace::attributes_of(request, 0, true, true), {});
-  const trace::TranslationOptions options;
-  trace::ProgramFiles files(options);
+  const trace::record::EventRequest request{
+      .kinds = {trace::record::event_named("cpu-clock")}, .rate = 99, .stack = 256};
+  trace::perf::EventLayouts layouts({"ring", "events"}, host_endian);
+  layouts.add(trace::record::attributes_of(request, 0, true, true), {});
+  const trace::walk::TranslationOptions options;
+  trace::record::ProgramFiles files(options);
   const MemoryFile file;
-  trace::PerfDataWriter writer(file.descriptor(), file.path(), host_endian,
-                               {{trace::attributes_of(request, 0, true, false), {}}});
-  trace::WalkedRecords records(layouts, files, 16, trace::FramePointers::Auto, {.file = &writer});
-  trace::RecordOrder order;
+  trace::perf::PerfDataWriter writer(file.descriptor(), file.path(), host_endian,
+                                     {{trace::record::attributes_of(request, 0, true, false), {}}});
+  trace::record::WalkedRecords records(layouts, files, 16, trace::walk::FramePointers::Auto, {.file = &writer});
+  trace::record::RecordOrder order;
   bool is_of_kernel = true;
   const bool is_sound = succeeds([&] {
-    trace::take_records(bytes, tail, tail + size, [&](Bytes whole) {
-      const trace::PerfRecord record = trace::read_record(whole, layouts);
+    trace::record::take_records(bytes, tail, tail + size, [&](Bytes whole) {
+      const trace::perf::PerfRecord record = trace::record::read_record(whole, layouts);
       constexpr std::uint32_t first_of_perf = 64;
       is_of_kernel = is_of_kernel && record.type < first_of_perf;
-      order.add({record.time, trace::without_room(record, whole)});
+      order.add({record.time, trace::record::without_room(record, whole)});
     });
   });
   const bool is_walked = succeeds([&] {
-    for (const trace::TakenRecord& record : order.take_before(~std::uint64_t{0})) records.take(record);
+    for (const trace::record::TakenRecord& record : order.take_before(~std::uint64_t{0})) records.take(record);
     records.finish(1);
   });
   writer.update();
   if (!is_sound || !is_walked || !is_of_kernel) return;
-  const trace::PerfDataFile written(MappedFile(file.path()), trace::host_abi());
-  const auto samples = std::ranges::count(written.records(), trace::record_type::sample, &trace::PerfRecord::type);
+  const trace::perf::PerfDataFile written(MappedFile(file.path()), trace::walk::host_abi());
+  const auto samples =
+      std::ranges::count(written.records(), trace::perf::record_type::sample, &trace::perf::PerfRecord::type);
   require(static_cast<std::uint64_t>(samples) == records.samples(), "a written recording has the samples of the ring");
 }
 
 void core_file(Bytes input) {
   const MemoryFile file(input);
-  const trace::TranslationOptions options;
+  const trace::walk::TranslationOptions options;
   static const trace::FileRoot empty_root = make_empty_root();
   succeeds([&] {
-    trace::CoreFile core(file.path(), empty_root, {}, options);
-    trace::AddressSpace space = core.address_space();
-    trace::Walker walker(16, false, trace::FramePointers::Always);
-    for (const trace::CoreFile::Thread& thread : core.threads())
-      walker.walk(space, thread.registers, trace::CoreFile::read_word, &core);
+    trace::recorded::CoreFile core(file.path(), empty_root, {}, options);
+    trace::walk::AddressSpace space = core.address_space();
+    trace::walk::Walker walker(16, false, trace::walk::FramePointers::Always);
+    for (const trace::recorded::CoreFile::Thread& thread : core.threads())
+      walker.walk(space, thread.registers, trace::recorded::CoreFile::read_word, &core);
   });
 }
 
 /// The code of each function, where it was put last.
 void jitdump(Bytes input) {
   const MemoryFile file(input);
-  const trace::TranslationOptions options;
+  const trace::walk::TranslationOptions options;
   static const trace::FileRoot empty_root = make_empty_root();
   succeeds([&] {
-    const trace::JitDump dump(MappedFile(file.path()), sframe::Abi::Amd64);
-    trace::JitCode code([&] { return trace::JitDump(MappedFile(file.path()), sframe::Abi::Amd64); }, options,
-                        empty_root);
+    const trace::walk::JitDump dump(MappedFile(file.path()), sframe::Abi::Amd64);
+    trace::walk::JitCode code([&] { return trace::walk::JitDump(MappedFile(file.path()), sframe::Abi::Amd64); },
+                              options, empty_root);
     const std::size_t few = std::min<std::size_t>(dump.placements().size(), 16);
-    for (const trace::JitPlacement& placement : std::span(dump.placements()).first(few)) {
+    for (const trace::walk::JitPlacement& placement : std::span(dump.placements()).first(few)) {
       code.go_to(placement.time);
       const auto part = code.part_at(placement.address);
       if (!part) continue;
       require(part->begin <= placement.address && placement.address < part->end, "a part holds its address");
       const auto made = code.file_of(code.function_of(*part));
-      const std::uint64_t address = placement.address - part->begin + trace::jit_code_address;
+      const std::uint64_t address = placement.address - part->begin + trace::walk::jit_code_address;
       made->rows();
       require(made->function_at(address).offset <= address, "a function begins at or before its code");
       made->keeps_frame_pointer_at(address, true);
@@ -154,9 +156,9 @@ void proc(Bytes input) {
   jitdump(input);
   const std::string text(reinterpret_cast<const char*>(input.data()), input.size());
   std::istringstream maps(text);
-  trace::AddressSpace space(trace::executable_mappings(maps), no_file);
-  trace::KernelNames names(std::vector<char>(text.begin(), text.end()));
-  trace::PerfMap map(std::vector<char>(text.begin(), text.end()));
+  trace::walk::AddressSpace space(trace::live::executable_mappings(maps), no_file);
+  trace::recorded::KernelNames names(std::vector<char>(text.begin(), text.end()));
+  trace::walk::PerfMap map(std::vector<char>(text.begin(), text.end()));
   for (const std::uint64_t pc : {std::uint64_t{0}, std::uint64_t{0x1000}, ~std::uint64_t{0xfff}}) {
     names.name_at(pc);
     require(map.function_at(pc).offset <= pc, "a function begins at or before its code");

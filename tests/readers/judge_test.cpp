@@ -14,6 +14,7 @@
 #include "readers/survey.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
+#include "sframe_gen/check.hpp"
 
 namespace sframe_gen::readers {
 namespace {

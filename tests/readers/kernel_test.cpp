@@ -15,6 +15,7 @@
 
 #include "readers/judge.hpp"
 #include "readers/kernel_model.hpp"
+#include "sframe_gen/check.hpp"
 #include "support/mapped_file.hpp"
 #include "support/places.hpp"
 #include "support/sanitized.hpp"

@@ -7,8 +7,6 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
-
-using namespace rewrite;
 namespace {
 
 class LayoutCheck : public testing::Test {

@@ -9,8 +9,6 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
-
-using namespace rewrite;
 namespace {
 
 class LayoutOf : public testing::Test {

@@ -10,8 +10,6 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
-
-using namespace rewrite;
 namespace {
 
 std::vector<TriedPlan> plans_tried_for(const std::filesystem::path& file, std::size_t size) {

@@ -10,8 +10,6 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
-
-using namespace rewrite;
 namespace {
 
 constexpr std::size_t section_size = 0x2345;

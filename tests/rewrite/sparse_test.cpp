@@ -59,7 +59,7 @@ std::filesystem::path far_program(const Folder& folder, const std::function<void
 void convert_sparse(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size) {
   ASSERT_LT(bytes_on_disk(input), largest_use) << "the file system of the temporary folder keeps no holes";
   const Image image = Image::open(input);
-  rewrite(image, plan_layout(image, size), in_chunks(payload(size)), output);
+  rewrite::rewrite(image, rewrite::plan_layout(image, size), in_chunks(payload(size)), output);
   EXPECT_LT(bytes_on_disk(output), largest_use);
 }
 

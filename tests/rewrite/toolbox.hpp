@@ -17,10 +17,13 @@
 #include "rewrite/plan/choose.hpp"
 #include "rewrite/undo/undo.hpp"
 #include "rewrite/write/rewrite.hpp"
+#include "sframe_gen/convert.hpp"
 #include "support/folder.hpp"
 
 /// Compiling, running and damaging small ELF files.
 namespace sframe_gen::elf::test {
+
+using namespace rewrite;
 
 using sframe_gen::test::Folder;
 

@@ -7,8 +7,6 @@
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
-
-using namespace rewrite;
 namespace {
 
 std::vector<std::byte> bytes_of(const std::string& text) {

@@ -7,8 +7,8 @@
 namespace sframe_gen::test {
 namespace {
 
-trace::Mapping mapping(std::uint64_t begin, std::uint64_t end, std::uint64_t offset, const char* path) {
-  trace::Mapping made;
+trace::walk::Mapping mapping(std::uint64_t begin, std::uint64_t end, std::uint64_t offset, const char* path) {
+  trace::walk::Mapping made;
   made.begin = begin;
   made.end = end;
   made.file_offset = offset;
@@ -17,17 +17,17 @@ trace::Mapping mapping(std::uint64_t begin, std::uint64_t end, std::uint64_t off
 }
 
 /// Which file a PC is in, and at which offset.
-std::string at(trace::AddressSpace& space, std::uint64_t pc) {
-  const trace::Location* const location = space.location_of(pc);
+std::string at(trace::walk::AddressSpace& space, std::uint64_t pc) {
+  const trace::walk::Location* const location = space.location_of(pc);
   return location == nullptr ? "none" : location->name() + "+" + std::to_string(pc - location->bias);
 }
 
-trace::OpenedFile no_file(const trace::Mapping&) {
+trace::walk::OpenedFile no_file(const trace::walk::Mapping&) {
   return {nullptr, "is not there"};
 }
 
 TEST(AddressSpace, FindsMappings) {
-  trace::AddressSpace space({mapping(300, 400, 50, "b"), mapping(100, 200, 0, "a")}, no_file);
+  trace::walk::AddressSpace space({mapping(300, 400, 50, "b"), mapping(100, 200, 0, "a")}, no_file);
   EXPECT_EQ(at(space, 99), "none");
   EXPECT_EQ(at(space, 100), "a+0");
   EXPECT_EQ(at(space, 199), "a+99");
@@ -38,7 +38,8 @@ TEST(AddressSpace, FindsMappings) {
 }
 
 TEST(AddressSpace, LaterMappingReplacesEarlierOne) {
-  trace::AddressSpace space({mapping(100, 200, 0, "a"), mapping(200, 300, 0, "b"), mapping(150, 250, 7, "c")}, no_file);
+  trace::walk::AddressSpace space({mapping(100, 200, 0, "a"), mapping(200, 300, 0, "b"), mapping(150, 250, 7, "c")},
+                                  no_file);
   EXPECT_EQ(at(space, 149), "a+49");
   EXPECT_EQ(at(space, 150), "c+7");
   EXPECT_EQ(at(space, 249), "c+106");
@@ -48,7 +49,8 @@ TEST(AddressSpace, LaterMappingReplacesEarlierOne) {
 }
 
 TEST(AddressSpace, AHoleInTheMiddleLeavesBothEnds) {
-  trace::AddressSpace space({mapping(100, 400, 0, "a"), mapping(200, 300, 0, "b"), mapping(220, 230, 0, "c")}, no_file);
+  trace::walk::AddressSpace space({mapping(100, 400, 0, "a"), mapping(200, 300, 0, "b"), mapping(220, 230, 0, "c")},
+                                  no_file);
   EXPECT_EQ(at(space, 199), "a+99");
   EXPECT_EQ(at(space, 219), "b+19");
   EXPECT_EQ(at(space, 225), "c+5");
@@ -57,8 +59,8 @@ TEST(AddressSpace, AHoleInTheMiddleLeavesBothEnds) {
 }
 
 TEST(AddressSpace, EachChangeMakesAnotherGeneration) {
-  trace::AddressSpace space({mapping(100, 200, 0, "a")}, no_file);
-  const auto changes = [&](const trace::Mapping& another) {
+  trace::walk::AddressSpace space({mapping(100, 200, 0, "a")}, no_file);
+  const auto changes = [&](const trace::walk::Mapping& another) {
     const std::uint64_t before = space.modules().generation();
     space.add(another);
     return space.modules().generation() != before;
@@ -72,9 +74,9 @@ TEST(AddressSpace, EachChangeMakesAnotherGeneration) {
 }
 
 TEST(AddressSpace, TheLaterMappingHidesWhatItCovers) {
-  trace::AddressSpace space({mapping(100, 110, 0, "a"), mapping(120, 130, 0, "b"), mapping(90, 140, 0, "c"),
-                             mapping(5, 5, 0, "empty"), mapping(9, 3, 0, "backwards")},
-                            no_file);
+  trace::walk::AddressSpace space({mapping(100, 110, 0, "a"), mapping(120, 130, 0, "b"), mapping(90, 140, 0, "c"),
+                                   mapping(5, 5, 0, "empty"), mapping(9, 3, 0, "backwards")},
+                                  no_file);
   EXPECT_EQ(space.modules().find(100)->end, 140U);
   EXPECT_EQ(space.modules().find(5), nullptr);
   EXPECT_EQ(at(space, 125), "c+35");

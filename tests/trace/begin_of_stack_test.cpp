@@ -26,7 +26,7 @@ struct FirstWords {
 };
 
 bool is_begin(FirstWords memory, std::uint64_t place = 0) {
-  return trace::is_begin_of_stack(host_endian, first_stack + 8 * place, FirstWords::read, &memory);
+  return trace::walk::is_begin_of_stack(host_endian, first_stack + 8 * place, FirstWords::read, &memory);
 }
 
 /// Two arguments, three variables, and AT_PHDR, AT_PAGESZ, AT_BASE, AT_ENTRY, AT_NULL.
@@ -67,7 +67,7 @@ TEST(BeginOfStack, IsNothingSimilar) {
 TEST(BeginOfStack, IsLookedForInAFewPages) {
   FirstWords memory{std::vector<std::uint64_t>(100'000, texts + 0x1000000)};
   memory.words[0] = 90'000;
-  EXPECT_FALSE(trace::is_begin_of_stack(host_endian, first_stack, FirstWords::read, &memory));
+  EXPECT_FALSE(trace::walk::is_begin_of_stack(host_endian, first_stack, FirstWords::read, &memory));
   EXPECT_LE(memory.reads, 8192);
 }
 

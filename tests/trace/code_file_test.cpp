@@ -57,21 +57,21 @@ class HalfConverted {
     const std::size_t header = whole.header().e_shoff + section.index * sizeof(Elf64_Shdr);
     store<std::uint64_t>(std::span(bytes_).subspan(header + offsetof(Elf64_Shdr, sh_size)), half.size(),
                          whole.endian());
-    file_ = std::make_shared<trace::CodeFile>(elf::Image::of_bytes(bytes_, "true"), std::vector<std::byte>(), options_,
-                                              system_);
+    file_ = std::make_shared<trace::walk::CodeFile>(elf::Image::of_bytes(bytes_, "true"), std::vector<std::byte>(),
+                                                    options_, system_);
     for (const Elf64_Phdr& segment : file_->image().segments()) {
       if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) code_ = segment;
     }
   }
 
   /// A program that has mapped it.
-  trace::AddressSpace program() const {
-    trace::Mapping mapping;
+  trace::walk::AddressSpace program() const {
+    trace::walk::Mapping mapping;
     mapping.begin = loaded_at;
     mapping.end = loaded_at + code_.p_filesz;
     mapping.file_offset = code_.p_offset;
     mapping.path = "true";
-    return {{mapping}, [file = file_](const trace::Mapping&) { return trace::OpenedFile{file, {}}; }};
+    return {{mapping}, [file = file_](const trace::walk::Mapping&) { return trace::walk::OpenedFile{file, {}}; }};
   }
   std::uint64_t address_of(const sframe::Fde& function) const { return function.start - code_.p_vaddr + loaded_at; }
   /// Functions that the section has, and those that it lacks.
@@ -82,9 +82,9 @@ class HalfConverted {
   Folder folder_;
   std::vector<std::byte> bytes_;
   std::vector<sframe::Fde> own_, others_;
-  trace::TranslationOptions options_;
+  trace::walk::TranslationOptions options_;
   trace::FileRoot system_;
-  std::shared_ptr<trace::CodeFile> file_;
+  std::shared_ptr<trace::walk::CodeFile> file_;
   Elf64_Phdr code_{};
 };
 
@@ -103,8 +103,8 @@ unwind::Registers at(std::uint64_t pc) {
 }
 
 /// Which rows a walk goes by there: "own", "translated" or "none".
-std::string rows_at(trace::Walker& walker, trace::AddressSpace& space, std::uint64_t pc) {
-  const trace::Stack walked = walker.walk(space, at(pc), read_one, nullptr);
+std::string rows_at(trace::walk::Walker& walker, trace::walk::AddressSpace& space, std::uint64_t pc) {
+  const trace::walk::Stack walked = walker.walk(space, at(pc), read_one, nullptr);
   if (walked.frames.size() < 2) return "none";
   unwind::Walked modules;
   modules.modules = space.modules().modules();
@@ -117,8 +117,8 @@ std::string rows_at(trace::Walker& walker, trace::AddressSpace& space, std::uint
 TEST(CodeFile, ItsOwnSectionCountsAfterAGapInItToo) {
   const HalfConverted file;
   ASSERT_GT(file.others().size(), 8U);
-  trace::AddressSpace program = file.program();
-  trace::Walker walker(9, false);
+  trace::walk::AddressSpace program = file.program();
+  trace::walk::Walker walker(9, false);
   for (int again = 0; again < 2; ++again) {
     for (std::size_t i = 0; i < file.others().size(); ++i) {
       SCOPED_TRACE(i);
@@ -131,8 +131,8 @@ TEST(CodeFile, ItsOwnSectionCountsAfterAGapInItToo) {
 /// The table of pages of one section is not that of another.
 TEST(CodeFile, ProgramsShareIt) {
   const HalfConverted file;
-  trace::AddressSpace first = file.program(), second = file.program();
-  trace::Walker walker(9, false);
+  trace::walk::AddressSpace first = file.program(), second = file.program();
+  trace::walk::Walker walker(9, false);
   EXPECT_EQ(rows_at(walker, first, file.address_of(file.own().front())), "own");
   EXPECT_EQ(rows_at(walker, second, file.address_of(file.others().front())), "translated");
   for (const sframe::Fde& function : file.own()) {
@@ -144,7 +144,7 @@ TEST(CodeFile, ProgramsShareIt) {
 /// The test's own C library and a debug file of it whose .dynsym is emptied.
 TEST(CodeFile, HasTheNamesThatItsDebugFileLacks) {
   std::string path;
-  for (const trace::Mapping& mapping : trace::executable_mappings_of(::getpid()))
+  for (const trace::walk::Mapping& mapping : trace::live::executable_mappings_of(::getpid()))
     if (mapping.path.find("/libc.so") != std::string::npos) path = mapping.path;
   elf::Image library = elf::Image::open(path);
   const auto function = elf::SymbolNames(library).find("qsort");
@@ -160,8 +160,8 @@ TEST(CodeFile, HasTheNamesThatItsDebugFileLacks) {
   const auto text = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::ofstream(place / (id.substr(2) + ".debug"), std::ios::binary) << text;
   const trace::FileRoot root(folder.path());
-  const trace::TranslationOptions options;
-  trace::CodeFile file(std::move(library), {}, options, root);
+  const trace::walk::TranslationOptions options;
+  trace::walk::CodeFile file(std::move(library), {}, options, root);
   EXPECT_EQ(file.function_at(function->begin).name, "qsort");
 }
 

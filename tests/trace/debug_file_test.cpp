@@ -9,10 +9,10 @@ TEST(DebugFile, OpensOnlyRegularFilesThatOneNames) {
   const FileRoot root;
   const std::string program = "/proc/self/exe";
   const elf::Image image = elf::Image::open(std::filesystem::read_symlink(program));
-  EXPECT_TRUE(open_named_by(image, image.name(), root, 0).has_value());
+  EXPECT_TRUE(walk::open_named_by(image, image.name(), root, 0).has_value());
   // To open a device may do something to it.
-  EXPECT_FALSE(open_named_by(image, "/dev/zero", root, 0).has_value());
-  EXPECT_FALSE(open_named_by(image, "/nowhere.dwo", root, 0).has_value());
+  EXPECT_FALSE(walk::open_named_by(image, "/dev/zero", root, 0).has_value());
+  EXPECT_FALSE(walk::open_named_by(image, "/nowhere.dwo", root, 0).has_value());
 }
 
 }  // namespace

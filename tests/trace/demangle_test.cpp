@@ -8,14 +8,15 @@ namespace sframe_gen::test {
 namespace {
 
 TEST(Demangle, NamesOfCppAndRust) {
-  EXPECT_EQ(trace::demangled("_ZNSt6vectorIiSaIiEE2atEm"), "std::vector<int, std::allocator<int> >::at(unsigned long)");
-  EXPECT_EQ(trace::demangled("_RNvC6_123foo3bar"), "123foo::bar");
-  EXPECT_EQ(trace::demangled("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
+  EXPECT_EQ(trace::walk::demangled("_ZNSt6vectorIiSaIiEE2atEm"),
+            "std::vector<int, std::allocator<int> >::at(unsigned long)");
+  EXPECT_EQ(trace::walk::demangled("_RNvC6_123foo3bar"), "123foo::bar");
+  EXPECT_EQ(trace::walk::demangled("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
 }
 
 TEST(Demangle, LeavesOtherNamesAlone) {
   for (const char* const name : {"", "_", "main", "_start", "_Zwrong", "_R", "__libc_start_main"}) {
-    EXPECT_EQ(trace::demangled(name), name);
+    EXPECT_EQ(trace::walk::demangled(name), name);
   }
 }
 
@@ -25,7 +26,7 @@ TEST(Demangle, GivesUpOnNamesThatDouble) {
   for (const char before : std::string("0123456789ABCDEFGHIJKLMNOPQRST")) {
     symbol += std::string("S_IS") + before + "_S" + before + "_E";
   }
-  EXPECT_EQ(trace::demangled(symbol), symbol);
+  EXPECT_EQ(trace::walk::demangled(symbol), symbol);
 }
 
 /// A pack of function types in each of which the one before is twice, by its number: libiberty looks at 2^depth of
@@ -49,7 +50,7 @@ TEST(Demangle, GivesUpOnNamesThatTakeTooLong) {
   for (int i = 0; i < 40; ++i) conversion += "IT_";
   conversion += "i" + std::string(40, 'E') + "Ev";
   const std::string lifetimes = "_RMINtC1a1bFGzzzzzzzzz_EuEp";  // for<…>, which is not printed
-  for (const std::string& symbol : {pack, conversion, lifetimes}) EXPECT_EQ(trace::demangled(symbol), symbol);
+  for (const std::string& symbol : {pack, conversion, lifetimes}) EXPECT_EQ(trace::walk::demangled(symbol), symbol);
 }
 
 /// Has more numbers than any that is demangled without a process of its own.
@@ -62,16 +63,16 @@ const std::string real_pack_text =
     "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >::tuple";
 
 TEST(Demangle, GoesOnAfterNamesThatTookTooLong) {
-  trace::Demangler demangler;
+  trace::walk::Demangler demangler;
   EXPECT_EQ(demangler.demangled(real_pack).substr(0, real_pack_text.size()), real_pack_text);
   const std::string slow = doubling_pack(39);
-  for (int i = 0; i < trace::Demangler::most_slow_names; ++i) {
+  for (int i = 0; i < trace::walk::Demangler::most_slow_names; ++i) {
     EXPECT_EQ(demangler.demangled(slow), slow);
     if (i > 0) continue;
     EXPECT_EQ(demangler.demangled(real_pack).substr(0, real_pack_text.size()), real_pack_text);
   }
   EXPECT_EQ(demangler.demangled(real_pack), real_pack) << "as many slow names as are allowed";
-  EXPECT_EQ(trace::demangled(real_pack).substr(0, real_pack_text.size()), real_pack_text);
+  EXPECT_EQ(trace::walk::demangled(real_pack).substr(0, real_pack_text.size()), real_pack_text);
 }
 
 }  // namespace

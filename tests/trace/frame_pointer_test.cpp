@@ -17,8 +17,8 @@
 namespace sframe_gen::test {
 namespace {
 
-using trace::FramePointerFault;
-using trace::FramePointers;
+using trace::walk::FramePointerFault;
+using trace::walk::FramePointers;
 using unwind::Stop;
 
 constexpr std::uint64_t page = 4096;
@@ -51,12 +51,12 @@ class MadeUpMemory {
   std::map<std::uint64_t, std::uint64_t> words_;
 };
 
-trace::AddressSpace made_up_program(const char* path) {
-  trace::Mapping mapping;
+trace::walk::AddressSpace made_up_program(const char* path) {
+  trace::walk::Mapping mapping;
   mapping.begin = made_up_code;
   mapping.end = made_up_code + page;
   mapping.path = path;
-  return {{mapping}, [](const trace::Mapping&) { return trace::OpenedFile{nullptr, "not a file"}; }};
+  return {{mapping}, [](const trace::walk::Mapping&) { return trace::walk::OpenedFile{nullptr, "not a file"}; }};
 }
 
 unwind::Registers registers_at(const sframe::AbiTraits& abi, std::uint64_t pc, std::uint64_t sp, std::uint64_t fp) {
@@ -73,15 +73,15 @@ class FramePointerSteps : public testing::Test {
   std::string step(std::uint64_t record) {
     registers_ = registers_at(sframe::amd64_traits, made_up_code + 5, made_up_stack, record);
     FramePointerFault fault = FramePointerFault::None;
-    const Stop stop =
-        trace::FramePointerStep(sframe::amd64_traits).step(space_, MadeUpMemory::read, &memory_, registers_, fault);
+    const Stop stop = trace::walk::FramePointerStep(sframe::amd64_traits)
+                          .step(space_, MadeUpMemory::read, &memory_, registers_, fault);
     if (fault != FramePointerFault::None) return text_of(fault, false);
     return stop == Stop::Stepped ? hex(registers_.pc) : unwind::text_of(stop);
   }
 
   static constexpr std::uint64_t size_ = std::uint64_t{4} << 20U;
   MadeUpMemory memory_{made_up_stack, made_up_stack + size_};
-  trace::AddressSpace space_ = made_up_program("//anon");
+  trace::walk::AddressSpace space_ = made_up_program("//anon");
   unwind::Registers registers_;
 };
 
@@ -135,7 +135,7 @@ TEST_F(FramePointerSteps, LandInCode) {
 
 TEST(FramePointer, IsNotThereWhereItIsUnknownOrTheMachineHasNone) {
   unwind::Registers registers;
-  const trace::FramePointerStep amd64(sframe::amd64_traits), s390x(sframe::s390x_traits);
+  const trace::walk::FramePointerStep amd64(sframe::amd64_traits), s390x(sframe::s390x_traits);
   EXPECT_FALSE(amd64.is_possible(registers));
   for (std::uint32_t number = 0; number < unwind::Registers::count; ++number) registers.set(number, made_up_stack);
   EXPECT_TRUE(amd64.is_possible(registers));
@@ -146,10 +146,11 @@ TEST(FramePointer, LeavesTheStackPointerUnknownOnAArch64AndStripsSignatures) {
   const sframe::AbiTraits& abi = sframe::aarch64_traits;
   MadeUpMemory memory(made_up_stack, made_up_stack + page);
   memory.add_frame(made_up_stack + 32, made_up_stack + 96, 0x0055'0000'0000'0000 | (made_up_code + 0x100));
-  trace::AddressSpace space = made_up_program("");
+  trace::walk::AddressSpace space = made_up_program("");
   unwind::Registers registers = registers_at(abi, made_up_code, made_up_stack, made_up_stack + 32);
   FramePointerFault fault = FramePointerFault::None;
-  EXPECT_EQ(trace::FramePointerStep(abi).step(space, MadeUpMemory::read, &memory, registers, fault), Stop::Stepped);
+  EXPECT_EQ(trace::walk::FramePointerStep(abi).step(space, MadeUpMemory::read, &memory, registers, fault),
+            Stop::Stepped);
   EXPECT_EQ(registers.pc, made_up_code + 0x100);
   EXPECT_FALSE(registers.knows(abi.stack_pointer));
   EXPECT_EQ(registers.values[abi.stack_pointer], made_up_stack + 48) << "the next frame is not below";
@@ -162,12 +163,12 @@ class FramePointerWalk : public testing::TestWithParam<FramePointers> {
     memory_.add_frame(made_up_stack + 96, made_up_stack + 8, made_up_code + 0x200);
   }
 
-  trace::Stack walk(trace::AddressSpace& space, std::uint64_t pc) {
-    trace::Walker walker(9, false, GetParam(), sframe::Abi::Amd64);
+  trace::walk::Stack walk(trace::walk::AddressSpace& space, std::uint64_t pc) {
+    trace::walk::Walker walker(9, false, GetParam(), sframe::Abi::Amd64);
     return walker.walk(space, registers_at(sframe::amd64_traits, pc, made_up_stack, made_up_stack + 32),
                        MadeUpMemory::read, &memory_);
   }
-  static std::string reason_of(const trace::Stack& stack) { return trace::cut_of(stack)->reason; }
+  static std::string reason_of(const trace::walk::Stack& stack) { return trace::walk::cut_of(stack)->reason; }
 
   MadeUpMemory memory_{made_up_stack, made_up_stack + page};
 };
@@ -177,8 +178,8 @@ INSTANTIATE_TEST_SUITE_P(All, FramePointerWalk,
 
 TEST_P(FramePointerWalk, GoesThroughCodeOfNoFile) {
   for (const char* path : {"", "//anon", "[heap]", "/memfd:doublemapper (deleted)"}) {
-    trace::AddressSpace space = made_up_program(path);
-    const trace::Stack stack = walk(space, made_up_code + 7);
+    trace::walk::AddressSpace space = made_up_program(path);
+    const trace::walk::Stack stack = walk(space, made_up_code + 7);
     if (GetParam() == FramePointers::Never) {
       EXPECT_EQ(stack.frames.size(), 1U);
       EXPECT_EQ(reason_of(stack), "not a file");
@@ -203,9 +204,9 @@ TEST_P(FramePointerWalk, DoesNotLeaveOutACallerInCodeOfNoFile) {
   if (GetParam() == FramePointers::Never) return;
   constexpr std::uint64_t record = made_up_stack + 32, other = made_up_code + 0x300;
   const std::string refused = GetParam() == FramePointers::Auto ? other_return : "whole";
-  trace::AddressSpace space = made_up_program("//anon");
+  trace::walk::AddressSpace space = made_up_program("//anon");
   const auto end = [&] {
-    const trace::Stack stack = walk(space, made_up_code + 7);
+    const trace::walk::Stack stack = walk(space, made_up_code + 7);
     return stack.is_whole() ? "whole" : reason_of(stack);
   };
   memory_.set(made_up_stack + 96, made_up_stack + 160);
@@ -223,17 +224,17 @@ TEST_P(FramePointerWalk, DoesNotLeaveOutACallerInCodeOfNoFile) {
 TEST_P(FramePointerWalk, TakesWhatIsLeftOfCallsForThatInAProgramThatKeepsFramePointers) {
   if (GetParam() != FramePointers::Auto) return;
   constexpr std::uint64_t record = made_up_stack + 32, other = made_up_code + 0x300;
-  trace::AddressSpace space = made_up_program("//anon");
+  trace::walk::AddressSpace space = made_up_program("//anon");
   const auto end = [&](std::uint64_t frame_pointer) {
-    trace::Walker walker(9, false, GetParam(), sframe::Abi::Amd64);
-    const trace::Stack stack =
+    trace::walk::Walker walker(9, false, GetParam(), sframe::Abi::Amd64);
+    const trace::walk::Stack stack =
         walker.walk(space, registers_at(sframe::amd64_traits, made_up_code + 7, made_up_stack, frame_pointer),
                     MadeUpMemory::read, &memory_);
     return stack.is_whole() ? "whole" : reason_of(stack);
   };
   memory_.set(made_up_stack + 96, made_up_stack + 160);
   memory_.set(made_up_stack + 64, other);
-  for (unsigned i = 0; i < trace::AddressSpace::enough_frame_pointers / 2; ++i) {
+  for (unsigned i = 0; i < trace::walk::AddressSpace::enough_frame_pointers / 2; ++i) {
     memory_.set(made_up_stack + 56, made_up_stack + 96);
     EXPECT_EQ(end(record), other_return) << i;
     memory_.set(made_up_stack + 56, 0);
@@ -254,7 +255,7 @@ TEST_P(FramePointerWalk, TakesWhatIsLeftOfCallsForThatInAProgramThatKeepsFramePo
 
 TEST_P(FramePointerWalk, GoesThroughOtherCodeOnlyIfItIsAskedTo) {
   for (const char* path : {"/usr/bin/gone", "[vdso]"}) {
-    trace::AddressSpace space = made_up_program(path);
+    trace::walk::AddressSpace space = made_up_program(path);
     const bool is_asked = GetParam() == FramePointers::Always;
     EXPECT_EQ(walk(space, made_up_code + 7).frames.size(), is_asked ? 3U : 1U) << path;
     EXPECT_EQ(walk(space, 0).frames.size(), is_asked ? 3U : 1U) << "a PC in no module";
@@ -269,7 +270,7 @@ std::vector<std::byte> bytes_of(std::initializer_list<unsigned> values) {
 
 TEST(FramePointerSetup, OfAmd64IsTheLastOneWithNoEndOfAFunctionAfterIt) {
   const auto found = [](std::initializer_list<unsigned> code, std::uint64_t address = 0) {
-    const auto setup = trace::find_frame_pointer_setup(sframe::Abi::Amd64, bytes_of(code), address);
+    const auto setup = trace::walk::find_frame_pointer_setup(sframe::Abi::Amd64, bytes_of(code), address);
     return setup ? static_cast<int>(*setup) : -1;
   };
   EXPECT_EQ(found({}), -1);
@@ -291,7 +292,7 @@ TEST(FramePointerSetup, OfAArch64StoresAFrameRecordFirst) {
     std::size_t place = 0;
     for (const std::uint32_t instruction : code)
       store(std::span(bytes).subspan(4 * place++), instruction, Endian::Little);
-    const auto setup = trace::find_frame_pointer_setup(sframe::Abi::Aarch64Little, bytes, 0);
+    const auto setup = trace::walk::find_frame_pointer_setup(sframe::Abi::Aarch64Little, bytes, 0);
     return setup ? static_cast<int>(*setup) : -1;
   };
   constexpr std::uint32_t store_record = 0xa9bd7bfd, store_other = 0xa90153f3, set = 0x910003fd, set_above = 0x910083fd,
@@ -305,12 +306,12 @@ TEST(FramePointerSetup, OfAArch64StoresAFrameRecordFirst) {
   std::vector<std::byte> after_half(10);
   store(std::span(after_half).subspan(2), store_record, Endian::Little);
   store(std::span(after_half).subspan(6), set, Endian::Little);
-  EXPECT_EQ(trace::find_frame_pointer_setup(sframe::Abi::Aarch64Little, after_half, 0x1002), 2U);
+  EXPECT_EQ(trace::walk::find_frame_pointer_setup(sframe::Abi::Aarch64Little, after_half, 0x1002), 2U);
 }
 
 TEST(FramePointerReturn, ComesAfterACallOrGoesToTheEndOfAHandler) {
   const auto may = [](sframe::Abi abi, std::initializer_list<unsigned> before, std::initializer_list<unsigned> after) {
-    return trace::may_return_between(abi, bytes_of(before), bytes_of(after));
+    return trace::walk::may_return_between(abi, bytes_of(before), bytes_of(after));
   };
   constexpr sframe::Abi amd64 = sframe::Abi::Amd64, aarch64 = sframe::Abi::Aarch64Little;
   EXPECT_FALSE(may(amd64, {}, {}));
@@ -340,11 +341,11 @@ TEST(FramePointerReturn, ComesAfterACallOrGoesToTheEndOfAHandler) {
 }
 
 TEST(FramePointerSetup, IsLeftAtAReturn) {
-  EXPECT_TRUE(trace::begins_with_return(sframe::Abi::Amd64, bytes_of({0xc3})));
-  EXPECT_FALSE(trace::begins_with_return(sframe::Abi::Amd64, bytes_of({0x5d, 0xc3})));
-  EXPECT_FALSE(trace::begins_with_return(sframe::Abi::Amd64, {}));
-  EXPECT_TRUE(trace::begins_with_return(sframe::Abi::Aarch64Little, bytes_of({0xc0, 0x03, 0x5f, 0xd6})));
-  EXPECT_FALSE(trace::begins_with_return(sframe::Abi::Aarch64Little, bytes_of({0xc0, 0x03, 0x5f})));
+  EXPECT_TRUE(trace::walk::begins_with_return(sframe::Abi::Amd64, bytes_of({0xc3})));
+  EXPECT_FALSE(trace::walk::begins_with_return(sframe::Abi::Amd64, bytes_of({0x5d, 0xc3})));
+  EXPECT_FALSE(trace::walk::begins_with_return(sframe::Abi::Amd64, {}));
+  EXPECT_TRUE(trace::walk::begins_with_return(sframe::Abi::Aarch64Little, bytes_of({0xc0, 0x03, 0x5f, 0xd6})));
+  EXPECT_FALSE(trace::walk::begins_with_return(sframe::Abi::Aarch64Little, bytes_of({0xc0, 0x03, 0x5f})));
 }
 
 }  // namespace

@@ -15,12 +15,12 @@ std::vector<std::byte> code_of(std::initializer_list<unsigned> values) {
 }
 
 std::uint64_t popped(std::initializer_list<unsigned> before, std::initializer_list<unsigned> after) {
-  return trace::popped_frame_pointer(code_of(before), code_of(after));
+  return trace::walk::popped_frame_pointer(code_of(before), code_of(after));
 }
 
 TEST(InterruptedCode, TellsSystemCallsOfEachMachine) {
   const auto ends = [](sframe::Abi abi, std::initializer_list<unsigned> code) {
-    return trace::ends_in_system_call(abi, code_of(code));
+    return trace::walk::ends_in_system_call(abi, code_of(code));
   };
   EXPECT_TRUE(ends(sframe::Abi::Amd64, {0x90, 0x0f, 0x05}));
   EXPECT_FALSE(ends(sframe::Abi::Amd64, {0x0f, 0x05, 0x90}));

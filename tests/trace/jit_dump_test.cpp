@@ -42,12 +42,12 @@ class WrittenDump {
     for (const std::uint64_t word : {address, std::uint64_t{0}, address, std::uint64_t{0}, index}) bytes_.u64(word);
   }
 
-  trace::JitDump dump() const {
+  trace::walk::JitDump dump() const {
     std::string path = testing::TempDir() + "jit-XXXXXX";
     const int file = ::mkstemp(path.data());
     EXPECT_EQ(::write(file, bytes_.bytes().data(), bytes_.size()), static_cast<ssize_t>(bytes_.size()));
     ::close(file);
-    trace::JitDump dump{MappedFile(path), sframe::Abi::Amd64};
+    trace::walk::JitDump dump{MappedFile(path), sframe::Abi::Amd64};
     ::unlink(path.c_str());
     return dump;
   }
@@ -62,15 +62,16 @@ class WrittenDump {
   ByteWriter bytes_{Endian::Little};
 };
 
-const trace::TranslationOptions default_options;
+const trace::walk::TranslationOptions default_options;
 const trace::FileRoot this_system;
 
-std::string named_at(trace::JitCode& code, std::uint64_t time, std::uint64_t pc) {
+std::string named_at(trace::walk::JitCode& code, std::uint64_t time, std::uint64_t pc) {
   code.go_to(time);
   const auto part = code.part_at(pc);
   if (!part) return "none";
   const std::size_t function = code.function_of(*part);
-  const trace::FunctionPlace place = code.file_of(function)->function_at(pc - part->begin + trace::jit_code_address);
+  const trace::walk::FunctionPlace place =
+      code.file_of(function)->function_at(pc - part->begin + trace::walk::jit_code_address);
   EXPECT_EQ(code.name_of(function), place.name);
   return std::string(place.name) + "+" + std::to_string(place.offset);
 }
@@ -88,7 +89,7 @@ TEST(JitDump, TellsWhatIsWhereAtATime) {
   written.load(20, 0x1020, 2, "second", 0x40);
   written.move(30, 0x2000, 1);
   written.load(30, 0x1000, 3, "third", 0x10);
-  trace::JitCode code([&] { return written.dump(); }, default_options, this_system);
+  trace::walk::JitCode code([&] { return written.dump(); }, default_options, this_system);
   EXPECT_EQ(named_at(code, 9, 0x1000), "none");
   EXPECT_EQ(named_at(code, 10, 0x103f), "first+63");
   EXPECT_EQ(named_at(code, 20, 0x1000), "none");
@@ -103,7 +104,7 @@ TEST(JitDump, OrdersRecordsByTime) {
   WrittenDump written;
   written.load(20, 0x1000, 2, "later", 8);
   written.load(10, 0x1000, 1, "earlier", 8);
-  trace::JitCode code([&] { return written.dump(); }, default_options, this_system);
+  trace::walk::JitCode code([&] { return written.dump(); }, default_options, this_system);
   EXPECT_EQ(named_at(code, 10, 0x1000), "earlier+0");
   EXPECT_EQ(named_at(code, 20, 0x1000), "later+0");
 }
@@ -113,14 +114,15 @@ TEST(JitDump, EndsOfTheAddressSpaceAreCode) {
   written.load(10, ~std::uint64_t{0} - 4, 1, "last", 64);
   written.load(10, 0, 2, "first", 1);
   written.load(10, 0x1000, 3, "empty", 0);
-  trace::JitCode code([&] { return written.dump(); }, default_options, this_system);
+  trace::walk::JitCode code([&] { return written.dump(); }, default_options, this_system);
   EXPECT_EQ(named_at(code, 10, ~std::uint64_t{0} - 1), "last+3");
   EXPECT_EQ(named_at(code, 10, 0), "first+0");
   EXPECT_EQ(named_at(code, 10, 0x1000), "none");
 }
 
 TEST(JitDump, SaysWhyItCannotBeUsed) {
-  trace::JitCode code([]() -> trace::JitDump { throw Refused("jit-1.dump", "gone"); }, default_options, this_system);
+  trace::walk::JitCode code([]() -> trace::walk::JitDump { throw Refused("jit-1.dump", "gone"); }, default_options,
+                            this_system);
   EXPECT_EQ(named_at(code, 10, 0x1000), "none");
   EXPECT_EQ(code.why_not(), "jit-1.dump: gone");
 }

@@ -24,7 +24,7 @@ class KernelNames : public testing::Test {
   }
 
   void write(const std::string& list) const { std::ofstream(list_) << list; }
-  trace::KernelNames names() const { return trace::KernelNames::of_running_kernel(list_); }
+  trace::recorded::KernelNames names() const { return trace::recorded::KernelNames::of_running_kernel(list_); }
   std::string name_at(std::uint64_t pc) const { return std::string(names().name_at(pc)); }
 
   const Folder folder_;
@@ -43,8 +43,8 @@ TEST_F(KernelNames, AreThoseThatBeginBefore) {
 
 TEST_F(KernelNames, AreThoseOfTheBuildIdThatTheMarkHas) {
   for (const char* const build_id : {"abcd", "abcd00", "ab", ""}) {
-    const std::optional<trace::KernelMark> mark(trace::KernelMark{"_text", kernel_text, build_id});
-    trace::KernelNames names = this->names();
+    const std::optional<trace::recorded::KernelMark> mark(trace::recorded::KernelMark{"_text", kernel_text, build_id});
+    trace::recorded::KernelNames names = this->names();
     names.expect_build_id("abcd");
     names.compare_with(mark);
     EXPECT_EQ(names.name_at(kernel_text), std::string_view(build_id).starts_with("abcd") ? "_stext" : "") << build_id;
@@ -53,8 +53,8 @@ TEST_F(KernelNames, AreThoseOfTheBuildIdThatTheMarkHas) {
 
 TEST_F(KernelNames, TellAnotherStart) {
   const auto are_of_another_start = [&](std::uint64_t address, const char* function) {
-    const std::optional<trace::KernelMark> mark(trace::KernelMark{function, address});
-    trace::KernelNames read = names();
+    const std::optional<trace::recorded::KernelMark> mark(trace::recorded::KernelMark{function, address});
+    trace::recorded::KernelNames read = names();
     read.compare_with(mark);
     const bool has_name = !read.name_at(kernel_text).empty();
     EXPECT_NE(has_name, read.are_of_another_start());

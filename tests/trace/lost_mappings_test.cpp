@@ -23,10 +23,10 @@ class LostMappings : public testing::Test {
     return mappings_.take({.type = type, .body = body.bytes()}, now);
   }
   std::optional<int> take_sample(int process, std::uint64_t now = 0) {
-    return take(trace::record_type::sample, now, {0, 0, 0, 0, process, process});
+    return take(trace::perf::record_type::sample, now, {0, 0, 0, 0, process, process});
   }
 
-  trace::LostMappings mappings_;
+  trace::record::LostMappings mappings_;
 };
 
 TEST_F(LostMappings, AreReadOfEachProcessThatGoesOn) {
@@ -49,11 +49,11 @@ TEST_F(LostMappings, AreReadOnceASecond) {
 
 TEST_F(LostMappings, AreNoneOfAProcessThatBeganSince) {
   take(lost, 5, {});
-  take(trace::record_type::fork, 6, {8, 7, 8, 7});
+  take(trace::perf::record_type::fork, 6, {8, 7, 8, 7});
   EXPECT_EQ(take_sample(8), std::nullopt);
-  take(trace::record_type::fork, 6, {9, 9, 10, 9});  // a thread
+  take(trace::perf::record_type::fork, 6, {9, 9, 10, 9});  // a thread
   EXPECT_EQ(take_sample(9), 9);
-  take(trace::record_type::exit, 6, {8, 7, 8, 7});
+  take(trace::perf::record_type::exit, 6, {8, 7, 8, 7});
   EXPECT_EQ(take_sample(8), 8);  // The number is another process's, whose begin was lost.
 }
 

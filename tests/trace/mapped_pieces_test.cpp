@@ -44,13 +44,13 @@ elf::Image image_of(const std::vector<Elf64_Phdr>& segments, std::vector<std::by
 /// "0x5000..0x7000-0x4000": where, and how far above the file's addresses.
 std::string pieces(std::uint64_t begin, std::uint64_t end, std::uint64_t offset,
                    const std::vector<Elf64_Phdr>& segments) {
-  trace::Mapping mapping;
+  trace::walk::Mapping mapping;
   mapping.begin = begin;
   mapping.end = end;
   mapping.file_offset = offset;
   std::vector<std::byte> bytes;
   std::string text;
-  for (const auto& piece : trace::pieces_of(mapping, image_of(segments, bytes))) {
+  for (const auto& piece : trace::walk::pieces_of(mapping, image_of(segments, bytes))) {
     text += (text.empty() ? "" : " ") + hex(piece.begin) + ".." + hex(piece.end) + "-" + hex(piece.bias);
   }
   return text;

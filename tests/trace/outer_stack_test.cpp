@@ -10,8 +10,8 @@
 namespace sframe_gen::test {
 namespace {
 
-using trace::OuterStacks;
-using trace::Stack;
+using trace::walk::OuterStacks;
+using trace::walk::Stack;
 using unwind::Stop;
 
 constexpr std::uint64_t top = 0x7fff00000000, frame_size = 64;
@@ -37,11 +37,13 @@ struct Sample {
     if (end == top) stack.stop = Stop::Outermost;
   }
 
-  Sample& taken(OuterStacks& stacks, const trace::StackOwner& owner = {1, 1, 0}) {
+  Sample& taken(OuterStacks& stacks, const trace::walk::StackOwner& owner = {1, 1, 0}) {
     stacks.take(owner, {address, std::as_bytes(std::span(words))}, stack);
     return *this;
   }
-  std::ptrdiff_t added() const { return std::ranges::count(stack.frames, true, &trace::Frame::from_earlier_sample); }
+  std::ptrdiff_t added() const {
+    return std::ranges::count(stack.frames, true, &trace::walk::Frame::from_earlier_sample);
+  }
 };
 
 OuterStacks with_whole_sample() {

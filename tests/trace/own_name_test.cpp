@@ -39,7 +39,7 @@ TEST(OwnName, BeginsAfterTheTypeThatIsReturned) {
            {"> )(<", "> )(<"},
            {"", ""},
        })
-    EXPECT_EQ(trace::short_label(whole), label);
+    EXPECT_EQ(trace::report::short_label(whole), label);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::vector<std::byte> event_attributes(Endian endian) {
   event.u32(1);
   event.u32(112);
   for (int i = 0; i < 2; ++i) event.u64(0);
-  event.u64(trace::sample_bit::time | trace::sample_bit::identifier);
+  event.u64(trace::perf::sample_bit::time | trace::perf::sample_bit::identifier);
   event.u64(0);
   event.u64(std::uint64_t{1} << (endian == Endian::Little ? 18U : 45U));  // sample_id_all
   while (event.size() < 112) event.u64(0);
@@ -37,7 +37,7 @@ std::vector<std::byte> event_attributes(Endian endian) {
 
 std::vector<std::byte> exit_record(Endian endian, std::uint64_t time) {
   ByteWriter record(endian);
-  record.u32(trace::record_type::exit);
+  record.u32(trace::perf::record_type::exit);
   record.u16(0);
   record.u16(48);
   for (int i = 0; i < 3; ++i) record.u64(0);
@@ -48,17 +48,19 @@ std::vector<std::byte> exit_record(Endian endian, std::uint64_t time) {
 
 class WrittenRecording : public testing::TestWithParam<Endian> {
  protected:
-  trace::PerfDataWriter writer() const {
+  trace::perf::PerfDataWriter writer() const {
     return {file_.number(), path_.string(), GetParam(), {{event_attributes(GetParam()), {id_of_event}}}};
   }
-  void add(trace::PerfDataWriter& writer, std::uint64_t time) const { writer.append(exit_record(GetParam(), time)); }
-  std::vector<std::byte> machine() const {
-    return trace::text_feature(GetParam() == Endian::Little ? "aarch64" : "s390x", GetParam());
+  void add(trace::perf::PerfDataWriter& writer, std::uint64_t time) const {
+    writer.append(exit_record(GetParam(), time));
   }
-  trace::PerfDataFile read() const { return {MappedFile(path_), sframe::Abi::Amd64}; }
-  static std::vector<std::uint64_t> times(const trace::PerfDataFile& file) {
+  std::vector<std::byte> machine() const {
+    return trace::perf::text_feature(GetParam() == Endian::Little ? "aarch64" : "s390x", GetParam());
+  }
+  trace::perf::PerfDataFile read() const { return {MappedFile(path_), sframe::Abi::Amd64}; }
+  static std::vector<std::uint64_t> times(const trace::perf::PerfDataFile& file) {
     std::vector<std::uint64_t> times;
-    for (const trace::PerfRecord& record : file.records()) times.push_back(record.time);
+    for (const trace::perf::PerfRecord& record : file.records()) times.push_back(record.time);
     return times;
   }
 
@@ -69,11 +71,11 @@ class WrittenRecording : public testing::TestWithParam<Endian> {
 };
 
 TEST_P(WrittenRecording, IsReadAsItWasWritten) {
-  trace::PerfDataWriter writer = this->writer();
+  trace::perf::PerfDataWriter writer = this->writer();
   writer.set_feature(feature_of_machine, machine());
   for (const unsigned time : {3U, 1U, 2U}) add(writer, time);
   writer.update();
-  const trace::PerfDataFile file = read();
+  const trace::perf::PerfDataFile file = read();
   EXPECT_EQ(file.endian(), GetParam());
   EXPECT_EQ(file.abi(), GetParam() == Endian::Little ? sframe::Abi::Aarch64Little : sframe::Abi::S390x);
   EXPECT_FALSE(file.is_cut());
@@ -82,7 +84,7 @@ TEST_P(WrittenRecording, IsReadAsItWasWritten) {
 }
 
 TEST_P(WrittenRecording, HasRecordsUpToTheLastUpdate) {
-  trace::PerfDataWriter writer = this->writer();
+  trace::perf::PerfDataWriter writer = this->writer();
   writer.set_feature(feature_of_machine, machine());
   add(writer, 1);
   writer.update();
@@ -95,23 +97,23 @@ TEST_P(WrittenRecording, HasRecordsUpToTheLastUpdate) {
 }
 
 TEST_P(WrittenRecording, IsCutShortWhereFeaturesWereToFollow) {
-  trace::PerfDataWriter writer = this->writer();
+  trace::perf::PerfDataWriter writer = this->writer();
   add(writer, 1);
   writer.update();
-  const trace::PerfDataFile file = read();
+  const trace::perf::PerfDataFile file = read();
   EXPECT_TRUE(file.is_cut());
   EXPECT_EQ(times(file), (std::vector<std::uint64_t>{1}));
 }
 
 TEST_P(WrittenRecording, IsUpdatedByItselfOnceMuchWaits) {
-  trace::PerfDataWriter writer = this->writer();
+  trace::perf::PerfDataWriter writer = this->writer();
   std::uint64_t added = 0;
   while (fs::file_size(path_) < (1U << 20U) && added < 1'000'000) add(writer, ++added);
   EXPECT_EQ(read().records().size(), added);
 }
 
 TEST_P(WrittenRecording, HasTheWholeRecordsThatThereWasRoomFor) {
-  trace::PerfDataWriter writer = this->writer();
+  trace::perf::PerfDataWriter writer = this->writer();
   writer.set_feature(feature_of_machine, machine());
   writer.update();
   const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
@@ -129,10 +131,10 @@ TEST_P(WrittenRecording, HasTheWholeRecordsThatThereWasRoomFor) {
 }
 
 TEST(EventLayouts, ReadTheSmallestEvent) {
-  trace::EventLayouts layouts({"test", "events"}, Endian::Little);
-  layouts.add(std::vector<std::byte>(trace::EventLayouts::smallest_event), {});
+  trace::perf::EventLayouts layouts({"test", "events"}, Endian::Little);
+  layouts.add(std::vector<std::byte>(trace::perf::EventLayouts::smallest_event), {});
   EXPECT_FALSE(layouts.empty());
-  EXPECT_THROW(layouts.add(std::vector<std::byte>(trace::EventLayouts::smallest_event - 1), {}), MalformedInput);
+  EXPECT_THROW(layouts.add(std::vector<std::byte>(trace::perf::EventLayouts::smallest_event - 1), {}), MalformedInput);
 }
 
 INSTANTIATE_TEST_SUITE_P(BothOrders, WrittenRecording, testing::Values(Endian::Little, Endian::Big));

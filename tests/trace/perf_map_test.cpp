@@ -14,13 +14,13 @@
 namespace sframe_gen::test {
 namespace {
 
-std::string found_in(trace::PerfMap& map, std::uint64_t address) {
-  const trace::FunctionPlace place = map.function_at(address);
+std::string found_in(trace::walk::PerfMap& map, std::uint64_t address) {
+  const trace::walk::FunctionPlace place = map.function_at(address);
   return place.name.empty() ? "none" : std::string(place.name) + "+" + std::to_string(place.offset);
 }
 
-trace::PerfMap perf_map_of(const std::string& text) {
-  return trace::PerfMap({text.begin(), text.end()});
+trace::walk::PerfMap perf_map_of(const std::string& text) {
+  return trace::walk::PerfMap({text.begin(), text.end()});
 }
 
 TEST(PerfMap, NamesCode) {
@@ -76,7 +76,7 @@ TEST(PerfMap, BelongsToRootOrTheReader) {
     return std::make_shared<const trace::OpenFile>(
         trace::OpenFile{.file = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC))});
   };
-  trace::PerfMaps maps;
+  trace::walk::PerfMaps maps;
   EXPECT_EQ(maps.of(1, path, open)->function_at(0x101).name, "f");
   EXPECT_EQ(maps.of(2, "none", [] { return nullptr; })->function_at(0x101).name, "");
   EXPECT_TRUE(maps.refused().empty());

@@ -9,8 +9,8 @@
 namespace sframe_gen::test {
 namespace {
 
-trace::MappingWords mapping_of(const std::string& path, std::uint64_t inode) {
-  trace::MappingWords words;
+trace::recorded::MappingWords mapping_of(const std::string& path, std::uint64_t inode) {
+  trace::recorded::MappingWords words;
   words.process = words.mapping.process = ::getpid();
   words.is_code = true;
   words.mapping.path = path;
@@ -21,13 +21,13 @@ trace::MappingWords mapping_of(const std::string& path, std::uint64_t inode) {
 TEST(ProgramFiles, OfAllThatAProgramMapsAreABoundedNumber) {
   struct stat status {};
   ASSERT_EQ(::stat("/proc/self/exe", &status), 0);
-  const trace::MappingWords own = mapping_of("/proc/self/exe", status.st_ino);
-  const trace::TranslationOptions options;
-  trace::ProgramFiles few(options);
+  const trace::recorded::MappingWords own = mapping_of("/proc/self/exe", status.st_ino);
+  const trace::walk::TranslationOptions options;
+  trace::record::ProgramFiles few(options);
   few.note(own);
   EXPECT_EQ(few.open(own.mapping).why_not, "");
-  trace::ProgramFiles many(options);
-  for (std::size_t i = 0; i < trace::ProgramFiles::most_files; ++i) many.note(mapping_of("/nowhere", i + 1));
+  trace::record::ProgramFiles many(options);
+  for (std::size_t i = 0; i < trace::record::ProgramFiles::most_files; ++i) many.note(mapping_of("/nowhere", i + 1));
   many.note(own);
   EXPECT_EQ(many.open(own.mapping).why_not, "cannot be opened: too many files are");
 }

@@ -9,7 +9,7 @@ namespace sframe_gen::test {
 namespace {
 
 TEST(RecordQueue, HasNoRoomOnceItIsFull) {
-  trace::RecordQueue queue(1000);
+  trace::record::RecordQueue queue(1000);
   EXPECT_TRUE(queue.has_room());
   queue.put({{1, std::vector<std::byte>(1000)}});
   EXPECT_FALSE(queue.has_room());

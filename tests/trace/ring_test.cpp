@@ -34,7 +34,7 @@ std::vector<std::byte> ring_with(const std::vector<std::vector<std::byte>>& reco
 
 std::vector<std::string> taken(const std::vector<std::byte>& ring, std::uint64_t tail, std::uint64_t head) {
   std::vector<std::string> found;
-  trace::take_records(ring, tail, head, [&](std::span<const std::byte> record) {
+  trace::record::take_records(ring, tail, head, [&](std::span<const std::byte> record) {
     found.push_back(std::to_string(load<std::uint32_t>(record, host_endian)) + ":" + std::to_string(record.size()));
   });
   return found;
@@ -61,12 +61,12 @@ TEST(Ring, RefusesWhatTheKernelDoesNotWrite) {
 }
 
 TEST(RecordOrder, BringsRecordsOfSeveralRingsIntoOneOrder) {
-  trace::RecordOrder order;
+  trace::record::RecordOrder order;
   for (const std::uint64_t time : std::vector<std::uint64_t>{1, 4, 9, 2, 3, 4})
     order.add({time, std::vector<std::byte>(order.empty() ? 0 : 1)});
   const auto times = [&](std::uint64_t before) {
     std::vector<std::uint64_t> found;
-    for (const trace::TakenRecord& record : order.take_before(before)) found.push_back(record.time);
+    for (const trace::record::TakenRecord& record : order.take_before(before)) found.push_back(record.time);
     return found;
   };
   EXPECT_EQ(times(4), (std::vector<std::uint64_t>{1, 2, 3}));

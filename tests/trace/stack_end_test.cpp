@@ -6,22 +6,22 @@ namespace sframe_gen::test {
 namespace {
 
 TEST(StackEnd, TellsTheLimitOfFramesInNoMappingToo) {
-  trace::Stack stack;
+  trace::walk::Stack stack;
   stack.frames = {{0x1234}};
   stack.stop = unwind::Stop::Stepped;
-  EXPECT_EQ(trace::cut_of(stack)->reason, "limit of frames reached (--frames)");
+  EXPECT_EQ(trace::walk::cut_of(stack)->reason, "limit of frames reached (--frames)");
   stack.stop = unwind::Stop::NoModule;
-  EXPECT_EQ(trace::cut_of(stack)->reason, unwind::text_of(unwind::Stop::NoModule));
+  EXPECT_EQ(trace::walk::cut_of(stack)->reason, unwind::text_of(unwind::Stop::NoModule));
 }
 
 TEST(StackEnd, IsUnknownOfARecordedChainUnlessItWasCutHere) {
-  trace::Stack stack;
+  trace::walk::Stack stack;
   stack.frames = {{0x1234}};
   stack.is_as_recorded = true;
   stack.stop = unwind::Stop::Outermost;
-  EXPECT_FALSE(trace::cut_of(stack));
+  EXPECT_FALSE(trace::walk::cut_of(stack));
   stack.stop = unwind::Stop::Stepped;
-  EXPECT_TRUE(trace::cut_of(stack));
+  EXPECT_TRUE(trace::walk::cut_of(stack));
 }
 
 }  // namespace

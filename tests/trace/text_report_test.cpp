@@ -19,11 +19,11 @@ class SampleTextTest : public testing::Test {
  protected:
   SampleTextTest() {
     constexpr std::string_view list = "ffffffff81000000 T first\nffffffff81000100 T second\n";
-    kernel_ = KernelNames(std::vector<char>(list.begin(), list.end()));
+    kernel_ = recorded::KernelNames(std::vector<char>(list.begin(), list.end()));
   }
 
-  static Sample sample(int number) {
-    Sample sample;
+  static recorded::Sample sample(int number) {
+    recorded::Sample sample;
     sample.name = "bash";
     sample.thread = number;
     sample.period = 250'000;
@@ -38,15 +38,15 @@ class SampleTextTest : public testing::Test {
            "ffffffff81000104 second ([kernel.kallsyms])\n\n";
   }
 
-  const SampledEvent event_{.name = "page-faults"};
-  KernelNames kernel_;
+  const recorded::SampledEvent event_{.name = "page-faults"};
+  recorded::KernelNames kernel_;
   std::ostringstream out_;
 };
 
 TEST_F(SampleTextTest, ComesInTheOrderOfSamplesHoweverMuchItIs) {
   constexpr int samples = 30'000;  // some megabytes: it is written in parts
   std::string expected;
-  SampleText text(out_, kernel_);
+  report::SampleText text(out_, kernel_);
   for (int i = 0; i < samples; ++i) {
     text.add(sample(i), event_, std::nullopt);
     expected += text_of(i);
@@ -59,7 +59,7 @@ TEST_F(SampleTextTest, ComesInTheOrderOfSamplesHoweverMuchItIs) {
 
 TEST_F(SampleTextTest, IsWrittenWhenARecordingEndsInAnError) {
   {
-    SampleText text(out_, kernel_);
+    report::SampleText text(out_, kernel_);
     text.add(sample(7), event_, std::nullopt);
   }
   EXPECT_EQ(out_.str(), text_of(7));

@@ -30,13 +30,13 @@ TEST_P(GeneralRegisters, AreInTheKernelsOrder) {
   const auto& [abi, words, pc, sp, fp] = GetParam();
   const auto& traits = sframe::traits_of(abi);
   const auto bytes = numbered_words(words, traits.endian);
-  const auto registers = trace::general_registers(abi, bytes);
+  const auto registers = trace::walk::general_registers(abi, bytes);
   ASSERT_TRUE(registers);
   EXPECT_EQ(registers->pc, 1000 + pc);
   EXPECT_EQ(registers->values[traits.stack_pointer], 1000 + sp);
   EXPECT_EQ(registers->values[traits.frame_pointer], 1000 + fp);
   EXPECT_TRUE(registers->knows(traits.stack_pointer) && registers->knows(traits.frame_pointer));
-  EXPECT_FALSE(trace::general_registers(abi, std::span(bytes).first(8)));
+  EXPECT_FALSE(trace::walk::general_registers(abi, std::span(bytes).first(8)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, GeneralRegisters,
@@ -47,12 +47,12 @@ INSTANTIATE_TEST_SUITE_P(Machines, GeneralRegisters,
 
 TEST(FloatingPointRegisters, OfS390xHaveDwarfsOrder) {
   unwind::Registers registers;
-  trace::add_floating_point_registers(sframe::Abi::S390x, numbered_words(17, Endian::Big), registers);
+  trace::walk::add_floating_point_registers(sframe::Abi::S390x, numbered_words(17, Endian::Big), registers);
   // f0, f2, f4, f6, f1: the control word is in front of f0.
   EXPECT_EQ(registers.values[16], 1001U);
   EXPECT_EQ(registers.values[17], 1003U);
   EXPECT_EQ(registers.values[20], 1002U);
-  trace::add_floating_point_registers(sframe::Abi::Amd64, numbered_words(17, Endian::Little), registers);
+  trace::walk::add_floating_point_registers(sframe::Abi::Amd64, numbered_words(17, Endian::Little), registers);
   EXPECT_FALSE(registers.knows(0));
 }
 
@@ -65,7 +65,7 @@ bool is_exact_after(sframe::Abi abi, std::uint32_t number, std::uint32_t code, s
   store(std::span(signal).subspan(16), address, endian);
   unwind::Registers registers;
   registers.pc = 1000;
-  trace::add_signal(abi, signal, registers);
+  trace::walk::add_signal(abi, signal, registers);
   return registers.pc_is_exact != 0;
 }
 
@@ -85,15 +85,15 @@ TEST(RecordedRegisters, AreThoseOfTheMask) {
   // bp, sp, ip and r8 of enum perf_event_x86_regs.
   const std::uint64_t mask = 1U << 6U | 1U << 7U | 1U << 8U | 1U << 16U;
   const std::vector<std::uint64_t> values{60, 70, 80, 160};
-  const auto registers = trace::recorded_registers(sframe::Abi::Amd64, mask, values);
+  const auto registers = trace::walk::recorded_registers(sframe::Abi::Amd64, mask, values);
   ASSERT_TRUE(registers);
   EXPECT_EQ(registers->pc, 80U);
   EXPECT_EQ(registers->values[6], 60U);
   EXPECT_EQ(registers->values[7], 70U);
   EXPECT_EQ(registers->values[8], 160U);
   EXPECT_EQ(registers->known, 1U << 6U | 1U << 7U | 1U << 8U);
-  EXPECT_FALSE(trace::recorded_registers(sframe::Abi::Amd64, mask, std::span(values).first(3)));
-  EXPECT_FALSE(trace::recorded_registers(sframe::Abi::Amd64, 1, values)) << "there is no PC";
+  EXPECT_FALSE(trace::walk::recorded_registers(sframe::Abi::Amd64, mask, std::span(values).first(3)));
+  EXPECT_FALSE(trace::walk::recorded_registers(sframe::Abi::Amd64, 1, values)) << "there is no PC";
 }
 
 }  // namespace

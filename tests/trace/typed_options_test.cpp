@@ -43,12 +43,12 @@ std::string refusal_of(const Words& words) {
 }
 
 perf_event_attr attribute_of(const std::string& name) {
-  EventRequest request;
-  request.kinds = {event_named(name)};
+  record::EventRequest request;
+  request.kinds = {record::event_named(name)};
   request.threads = {1};
   request.rate = 99;
   perf_event_attr attribute{};
-  const std::vector<std::byte> bytes = attributes_of(request, 0, true, true);
+  const std::vector<std::byte> bytes = record::attributes_of(request, 0, true, true);
   std::memcpy(&attribute, bytes.data(), std::min(bytes.size(), sizeof attribute));
   return attribute;
 }
@@ -85,7 +85,7 @@ TEST(RecordOptions, StacksOfAnotherKindAreNoCommand) {
 }
 
 TEST(RecordOptions, ReportsAreThoseOfReading) {
-  EXPECT_EQ(record({"--top", "--sort=self", "--limit=3", "true"}).top.order, TopOrder::Self);
+  EXPECT_EQ(record({"--top", "--sort=self", "--limit=3", "true"}).top.order, report::TopOrder::Self);
   EXPECT_EQ(record({"--top", "--sort=self", "--limit=3", "true"}).top.most, 3);
   const TraceOptions options = record({"--pprof", "out.pb.gz", "true"});
   EXPECT_EQ(options.pprof, "out.pb.gz");
@@ -201,23 +201,25 @@ TEST(ReadingOptions, TheProgramComesBeforeItsCore) {
 }
 
 TEST(EventKind, NamesAreThoseOfPerf) {
-  EXPECT_EQ(event_named("cpu-cycles").config, PERF_COUNT_HW_CPU_CYCLES);
-  EXPECT_EQ(event_named("cs").config, PERF_COUNT_SW_CONTEXT_SWITCHES);
-  EXPECT_EQ(event_named("faults").config, PERF_COUNT_SW_PAGE_FAULTS);
-  EXPECT_EQ(event_named("migrations").config, PERF_COUNT_SW_CPU_MIGRATIONS);
-  const EventKind cache = event_named("L1-dcache-load-misses");
+  EXPECT_EQ(record::event_named("cpu-cycles").config, PERF_COUNT_HW_CPU_CYCLES);
+  EXPECT_EQ(record::event_named("cs").config, PERF_COUNT_SW_CONTEXT_SWITCHES);
+  EXPECT_EQ(record::event_named("faults").config, PERF_COUNT_SW_PAGE_FAULTS);
+  EXPECT_EQ(record::event_named("migrations").config, PERF_COUNT_SW_CPU_MIGRATIONS);
+  const record::EventKind cache = record::event_named("L1-dcache-load-misses");
   EXPECT_EQ(cache.type, PERF_TYPE_HW_CACHE);
   EXPECT_EQ(cache.config, 0x10000);
-  EXPECT_EQ(event_named("dTLB-store-misses").config, 0x10103);
-  EXPECT_EQ(event_named("branch-loads").config, 5);
-  EXPECT_EQ(event_named("r1a8:u").config, 0x1a8);
+  EXPECT_EQ(record::event_named("dTLB-store-misses").config, 0x10103);
+  EXPECT_EQ(record::event_named("branch-loads").config, 5);
+  EXPECT_EQ(record::event_named("r1a8:u").config, 0x1a8);
   for (const char* wrong : {"cycles:x", "cycles:", "cycles:pppp", "cpu/event=0x3c/", "L1-dcache", "cycle", "r"})
-    EXPECT_THROW(event_named(wrong), UsageError) << wrong;
+    EXPECT_THROW(record::event_named(wrong), UsageError) << wrong;
 }
 
 TEST(EventKind, CyclesAreKnown) {
-  for (const char* name : {"cycles", "cpu-cycles:u", "cycles:P"}) EXPECT_TRUE(event_named(name).is_cycles()) << name;
-  for (const char* name : {"cpu-clock", "instructions", "r0"}) EXPECT_FALSE(event_named(name).is_cycles()) << name;
+  for (const char* name : {"cycles", "cpu-cycles:u", "cycles:P"})
+    EXPECT_TRUE(record::event_named(name).is_cycles()) << name;
+  for (const char* name : {"cpu-clock", "instructions", "r0"})
+    EXPECT_FALSE(record::event_named(name).is_cycles()) << name;
 }
 
 TEST(EventKind, ModifiersAreInTheAttribute) {
@@ -233,12 +235,12 @@ TEST(EventKind, ModifiersAreInTheAttribute) {
 }
 
 TEST(EventKind, MostPreciseGoesDownToNothing) {
-  EventKind kind = event_named("cycles:P");
+  record::EventKind kind = record::event_named("cycles:P");
   int steps = 0;
   while (kind.lower_precision()) ++steps;
   EXPECT_EQ(steps, 3);
   EXPECT_EQ(kind.precision, 0);
-  EventKind exact = event_named("cycles:pp");
+  record::EventKind exact = record::event_named("cycles:pp");
   EXPECT_FALSE(exact.lower_precision());
 }
 

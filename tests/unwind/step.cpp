@@ -39,12 +39,12 @@ class Child {
   explicit Child(char** command) : pid_(::fork()) {
     if (pid_ < 0) throw SystemFailure(command[0], "start", errno);
     if (pid_ == 0) {
-      trace::ask_ptrace(PTRACE_TRACEME, 0, 0, 0);
+      trace::live::ask_ptrace(PTRACE_TRACEME, 0, 0, 0);
       ::execvp(command[0], command);
       ::_exit(127);
     }
     wait();
-    trace::ask_ptrace(PTRACE_SETOPTIONS, pid_, 0, PTRACE_O_EXITKILL);
+    trace::live::ask_ptrace(PTRACE_SETOPTIONS, pid_, 0, PTRACE_O_EXITKILL);
   }
 
   int pid() const { return pid_; }
@@ -52,11 +52,11 @@ class Child {
   int status() const { return status_; }
 
   void step() {
-    trace::ask_ptrace(PTRACE_SINGLESTEP, pid_, 0, signal_);
+    trace::live::ask_ptrace(PTRACE_SINGLESTEP, pid_, 0, signal_);
     wait();
   }
   void run_for(std::chrono::microseconds time) {
-    trace::ask_ptrace(PTRACE_CONT, pid_, 0, signal_);
+    trace::live::ask_ptrace(PTRACE_CONT, pid_, 0, signal_);
     std::this_thread::sleep_for(time);
     ::kill(pid_, SIGSTOP);
     wait();
@@ -81,7 +81,9 @@ class Child {
 class Comparison {
  public:
   explicit Comparison(int pid)
-      : process_(pid, options_), space_(process_.address_space()), theirs_(pid, trace::Process::read_word, &process_) {}
+      : process_(pid, options_),
+        space_(process_.address_space()),
+        theirs_(pid, trace::live::Process::read_word, &process_) {}
 
   /// Files have come or gone.
   void look_at_files() {
@@ -92,7 +94,7 @@ class Comparison {
 
   void at(const unwind::Registers& registers) {
     process_.forget_memory();
-    const trace::Stack ours = walker_.walk(space_, registers, trace::Process::read_word, &process_);
+    const trace::walk::Stack ours = walker_.walk(space_, registers, trace::live::Process::read_word, &process_);
     const char* why = nullptr;
     const std::size_t count = theirs_.walk(registers, pcs_, why);
     const auto excuse = [&](std::size_t same) -> std::string {
@@ -106,7 +108,7 @@ class Comparison {
     constexpr std::array<unsigned char, 2> syscall_instruction{0x0f, 0x05};
     constexpr std::uint64_t mmap = 9, mremap = 25, execve = 59;  // 10 and 11: mprotect, munmap
     std::array<unsigned char, 8> bytes{};
-    if (!trace::Process::read_word(&process_, registers.pc, bytes.data())) return false;
+    if (!trace::live::Process::read_word(&process_, registers.pc, bytes.data())) return false;
     if (std::memcmp(bytes.data(), syscall_instruction.data(), syscall_instruction.size()) != 0) return false;
     const std::uint64_t number = registers.values[0];
     return (number >= mmap && number <= mmap + 2) || number == mremap || number == execve;
@@ -115,10 +117,10 @@ class Comparison {
   const unwind::StepTally& tally() const { return tally_; }
 
  private:
-  trace::TranslationOptions options_;
-  trace::Process process_;
-  trace::AddressSpace space_;
-  trace::Walker walker_{most_frames, false};
+  trace::walk::TranslationOptions options_;
+  trace::live::Process process_;
+  trace::walk::AddressSpace space_;
+  trace::walk::Walker walker_{most_frames, false};
   unwind::Libdwfl theirs_;
   std::array<std::uint64_t, most_frames> pcs_{};
   unwind::StepTally tally_;
@@ -130,7 +132,7 @@ int run(std::uint64_t most, std::uint64_t steps, std::chrono::microseconds pause
   comparison.look_at_files();
   while (!child.has_ended() && comparison.tally().stops() < most) {
     for (std::uint64_t i = 0; i < steps && !child.has_ended() && comparison.tally().stops() < most; ++i) {
-      const auto registers = trace::registers_of(child.pid());
+      const auto registers = trace::live::registers_of(child.pid());
       if (!registers) throw Failure("no registers");
       comparison.at(*registers);
       const bool maps_files = comparison.maps_files(*registers);

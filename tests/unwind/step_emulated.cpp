@@ -35,7 +35,7 @@ using unwind::Emulated;
 constexpr std::size_t most_frames = 1000;
 
 /// The emulator has a program's files where that has them, but code without the right to be executed.
-std::vector<trace::Mapping> mappings_of(int pid, const std::string& root) {
+std::vector<trace::walk::Mapping> mappings_of(int pid, const std::string& root) {
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   std::stringstream of_program;
   for (std::string line; std::getline(maps, line);) {
@@ -44,7 +44,7 @@ std::vector<trace::Mapping> mappings_of(int pid, const std::string& root) {
     line[rights + 2] = 'x';
     of_program << line << '\n';
   }
-  return trace::executable_mappings(of_program);
+  return trace::live::executable_mappings(of_program);
 }
 
 class Comparison {
@@ -56,8 +56,8 @@ class Comparison {
 
   void at(const unwind::Registers& registers) {
     process_.forget_memory();
-    const trace::Stack ours = walker_.walk(space_, registers, trace::Process::read_word, &process_);
-    const trace::DwarfStack& theirs = *ours.by_dwarf;
+    const trace::walk::Stack ours = walker_.walk(space_, registers, trace::live::Process::read_word, &process_);
+    const trace::walk::DwarfStack& theirs = *ours.by_dwarf;
     const auto excuse = [&](std::size_t same) -> std::string {
       if (same == theirs.frames.size() && theirs.cut) return "libdwfl has no rules";
       if (same == 1 && ours.frames.size() == 1 && ours.stop == unwind::Stop::NoProgress)
@@ -72,7 +72,7 @@ class Comparison {
     constexpr std::array<unsigned char, 4> svc_of_aarch64{0x01, 0x00, 0x00, 0xd4};
     constexpr unsigned char svc_of_s390x = 0x0a;
     std::array<unsigned char, 8> bytes{};
-    if (!trace::Process::read_word(&process_, registers.pc, bytes.data())) return false;
+    if (!trace::live::Process::read_word(&process_, registers.pc, bytes.data())) return false;
     if (machine == Emulated::Machine::S390x) return bytes[0] == svc_of_s390x;
     return std::equal(svc_of_aarch64.begin(), svc_of_aarch64.end(), bytes.begin());
   }
@@ -81,13 +81,14 @@ class Comparison {
 
  private:
   /// Where wrong rules lead to a word that is no address, the walker by DWARF takes the bits for a signature.
-  std::span<const std::uint64_t> without_signature(const trace::DwarfStack& theirs, const trace::Stack& ours) {
+  std::span<const std::uint64_t> without_signature(const trace::walk::DwarfStack& theirs,
+                                                   const trace::walk::Stack& ours) {
     pcs_.clear();
-    for (const trace::Frame& frame : theirs.frames) pcs_.push_back(frame.pc);
+    for (const trace::walk::Frame& frame : theirs.frames) pcs_.push_back(frame.pc);
     const std::size_t last = pcs_.size() - 1;
     if (!theirs.cut || last >= ours.frames.size()) return pcs_;
     const std::uint64_t our_pc = ours.frames[last].pc;
-    if ((our_pc & ~trace::signature_mask) == pcs_[last]) pcs_[last] = our_pc;
+    if ((our_pc & ~trace::walk::signature_mask) == pcs_[last]) pcs_[last] = our_pc;
     return pcs_;
   }
 
@@ -98,30 +99,30 @@ class Comparison {
     constexpr std::uint32_t sp = 15, saved_sp = 120;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t pc = registers.pc - (registers.pc_is_exact != 0 ? 0 : 1);
-      const trace::Location* const location = space_.location_of(pc);
+      const trace::walk::Location* const location = space_.location_of(pc);
       const unwind::Module* const module = space_.modules().find(pc);
       const bool is_in_libgcc = location != nullptr && location->name().find("libgcc_s") != std::string::npos;
       if (module == nullptr || module->view == nullptr || module->view->abi() != sframe::Abi::S390x) return false;
-      const unwind::Unwinder unwinder({{module, 1}, trace::Process::read_word, &process_, 0, {}});
+      const unwind::Unwinder unwinder({{module, 1}, trace::live::Process::read_word, &process_, 0, {}});
       if (unwinder.step(registers) != unwind::Stop::Stepped) return false;
       std::array<std::byte, 8> word{};
-      if (trace::Process::read_word(&process_, registers.values[sp] + saved_sp, word.data()) &&
+      if (trace::live::Process::read_word(&process_, registers.values[sp] + saved_sp, word.data()) &&
           load<std::uint64_t>(word, Endian::Big) != registers.values[sp] && is_in_libgcc)
         return true;
     }
     return false;
   }
 
-  trace::AddressSpace address_space() {
-    return {mappings_of(process_.pid(), root_), [this](const trace::Mapping& mapping) { return open(mapping); }};
+  trace::walk::AddressSpace address_space() {
+    return {mappings_of(process_.pid(), root_), [this](const trace::walk::Mapping& mapping) { return open(mapping); }};
   }
 
-  trace::OpenedFile open(const trace::Mapping& mapping) {
-    trace::OpenedFile& opened = files_[mapping.path];
+  trace::walk::OpenedFile open(const trace::walk::Mapping& mapping) {
+    trace::walk::OpenedFile& opened = files_[mapping.path];
     if (opened.file != nullptr || !opened.why_not.empty()) return opened;
     try {
-      opened.file = std::make_shared<trace::CodeFile>(elf::Image::open(mapping.path), std::vector<std::byte>(),
-                                                      options_, system_);
+      opened.file = std::make_shared<trace::walk::CodeFile>(elf::Image::open(mapping.path), std::vector<std::byte>(),
+                                                            options_, system_);
     } catch (const Failure& failure) {
       opened.why_not = failure.what();
     }
@@ -129,12 +130,12 @@ class Comparison {
   }
 
   std::string root_;
-  trace::TranslationOptions options_;
+  trace::walk::TranslationOptions options_;
   trace::FileRoot system_;
-  std::map<std::string, trace::OpenedFile> files_;
-  trace::Process process_;
-  trace::AddressSpace space_;
-  trace::Walker walker_{most_frames, true};
+  std::map<std::string, trace::walk::OpenedFile> files_;
+  trace::live::Process process_;
+  trace::walk::AddressSpace space_;
+  trace::walk::Walker walker_{most_frames, true};
   unwind::StepTally tally_;
   std::vector<std::uint64_t> pcs_;
 };

@@ -9,23 +9,23 @@ namespace sframe_gen::unwind {
 namespace {
 
 /// Where a section leaves a PC out, or a caller's register would be needed.
-bool says_nothing(const trace::Stack& ours) {
+bool says_nothing(const trace::walk::Stack& ours) {
   return ours.stop == Stop::NoSection || ours.stop == Stop::NoRow ||
          (ours.stop == Stop::UnknownRegister && ours.frames.size() > 1);
 }
 
-std::string place_of(trace::AddressSpace& space, std::uint64_t pc) {
-  const trace::Location* const location = space.location_of(pc);
+std::string place_of(trace::walk::AddressSpace& space, std::uint64_t pc) {
+  const trace::walk::Location* const location = space.location_of(pc);
   if (location == nullptr) return "no file";
   std::string name(location->name().substr(location->name().rfind('/') + 1));
   if (location->file() == nullptr) return name;
-  const trace::FunctionPlace function = location->file()->function_at(pc - location->bias);
+  const trace::walk::FunctionPlace function = location->file()->function_at(pc - location->bias);
   return function.name.empty() ? name : name.append("'s ").append(function.name);
 }
 
 /// For a person who asks readelf.
-std::string exact_place_of(trace::AddressSpace& space, std::uint64_t pc) {
-  const trace::Location* const location = space.location_of(pc);
+std::string exact_place_of(trace::walk::AddressSpace& space, std::uint64_t pc) {
+  const trace::walk::Location* const location = space.location_of(pc);
   if (location == nullptr || location->file() == nullptr) return place_of(space, pc);
   return place_of(space, pc) + " (" + hex(pc - location->bias) + ")";
 }
@@ -38,10 +38,10 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& reasons) {
 
 }  // namespace
 
-void StepTally::compare(trace::AddressSpace& space, const trace::Stack& ours, const DwarfFrames& theirs) {
+void StepTally::compare(trace::walk::AddressSpace& space, const trace::walk::Stack& ours, const DwarfFrames& theirs) {
   ++stops_;
-  const trace::Location* const innermost = space.location_of(ours.frames.front().pc);
-  const std::shared_ptr<const trace::CodeFile> file = innermost != nullptr ? innermost->file() : nullptr;
+  const trace::walk::Location* const innermost = space.location_of(ours.frames.front().pc);
+  const std::shared_ptr<const trace::walk::CodeFile> file = innermost != nullptr ? innermost->file() : nullptr;
   translated_ += file == nullptr || file->image().find_section(".sframe") == nullptr;
 
   const std::span<const std::uint64_t> pcs = theirs.pcs;

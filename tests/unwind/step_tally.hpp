@@ -23,7 +23,7 @@ struct DwarfFrames {
 /// Counts walks by .sframe that are those by DWARF, and those that are not.
 class StepTally {
  public:
-  void compare(trace::AddressSpace& space, const trace::Stack& ours, const DwarfFrames& theirs);
+  void compare(trace::walk::AddressSpace& space, const trace::walk::Stack& ours, const DwarfFrames& theirs);
 
   std::uint64_t stops() const { return stops_; }
   bool has_differences() const { return differences_ != 0; }

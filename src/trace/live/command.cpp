@@ -8,7 +8,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::live {
 
 namespace {
 
@@ -28,4 +28,4 @@ int become(const std::vector<std::string>& command) {
   return error == ENOENT ? not_found : cannot_be_run;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::live

@@ -22,13 +22,13 @@
 #include "support/mapped_file.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::live {
 
-std::vector<Mapping> executable_mappings(std::istream& maps) {
-  std::vector<Mapping> mappings;
+std::vector<walk::Mapping> executable_mappings(std::istream& maps) {
+  std::vector<walk::Mapping> mappings;
   for (std::string line; std::getline(maps, line);) {
     std::istringstream fields(line);
-    Mapping mapping;
+    walk::Mapping mapping;
     std::string rights;
     unsigned major = 0, minor = 0;
     char to = 0, colon = 0;
@@ -43,7 +43,7 @@ std::vector<Mapping> executable_mappings(std::istream& maps) {
   return mappings;
 }
 
-std::vector<Mapping> executable_mappings_of(int pid) {
+std::vector<walk::Mapping> executable_mappings_of(int pid) {
   const std::string name = "/proc/" + std::to_string(pid) + "/maps";
   std::ifstream maps(name);
   if (!maps) throw SystemFailure(name, "open", errno);
@@ -82,7 +82,8 @@ bool has_signal(const std::string& folder, std::string_view field, int signal) {
 
 /// Whether an opened file is what `mapping` shows: by its number, or where a file system gives files several, by all of
 /// the code.
-bool is_mapped(const elf::Image& image, const struct stat& status, const Mapping& mapping, const Process& process) {
+bool is_mapped(const elf::Image& image, const struct stat& status, const walk::Mapping& mapping,
+               const Process& process) {
   if (status.st_dev == mapping.device && status.st_ino == mapping.inode) return true;
   const auto file = image.file_bytes();
   constexpr std::uint64_t piece = 1U << 16U;
@@ -116,7 +117,7 @@ void end_if_memory_does_not_come() {
 
 }  // namespace
 
-Process::Process(int pid, const TranslationOptions& options) : pid_(pid), living_thread_(pid), options_(options) {
+Process::Process(int pid, const walk::TranslationOptions& options) : pid_(pid), living_thread_(pid), options_(options) {
   end_if_memory_does_not_come();
   if (::access(folder_of(pid).c_str(), F_OK) != 0) throw SystemFailure("process " + std::to_string(pid), "read", ESRCH);
 }
@@ -159,24 +160,26 @@ int Process::find_living_thread() const {
   return pid_;
 }
 
-AddressSpace Process::address_space() {
+walk::AddressSpace Process::address_space() {
   living_thread_ = find_living_thread();
-  return {executable_mappings_of(living_thread_), [this](const Mapping& mapping) {
+  return {executable_mappings_of(living_thread_), [this](const walk::Mapping& mapping) {
             // The same path may be another file by now; its mappings are elsewhere then.
             const std::string key = mapping.path + "\n" + hex(mapping.begin) + " " + hex(mapping.file_offset);
             return files_.get(key, [&] { return open(mapping); });
           }};
 }
 
-OpenedFile Process::open(const Mapping& mapping) {
+walk::OpenedFile Process::open(const walk::Mapping& mapping) {
   if (mapping.path == "[vdso]") {
     std::vector<std::byte> bytes = read(mapping.begin, mapping.end - mapping.begin);
     elf::Image image = elf::Image::of_bytes(bytes, mapping.path);
-    return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_, system_), {}};
+    return {std::make_shared<walk::CodeFile>(std::move(image), std::move(bytes), options_, system_), {}};
   }
   if (mapping.is_of_no_file()) {
-    const NamedFile map{.path = perf_map_path(number_in_container()), .process = living_thread_, .may_be_link = false};
-    return {nullptr, is_of_no_file, perf_maps_.of(pid_, map.path, [this, map] { return system_.open_file(map, {}); })};
+    const NamedFile map{
+        .path = walk::perf_map_path(number_in_container()), .process = living_thread_, .may_be_link = false};
+    return {nullptr, walk::is_of_no_file,
+            perf_maps_.of(pid_, map.path, [this, map] { return system_.open_file(map, {}); })};
   }
   // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
   const NamedFile by_place{.path = {}, .process = living_thread_, .begin = mapping.begin, .end = mapping.end};
@@ -189,7 +192,7 @@ OpenedFile Process::open(const Mapping& mapping) {
     elf::Image image = elf::Image::open(opened->file.number(), printable(mapping.path));
     if (named == &by_name && !is_mapped(image, opened->status, mapping, *this))
       return {nullptr, "not the file that was loaded"};
-    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_), {}};
+    return {std::make_shared<walk::CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_), {}};
   }
   return {nullptr, std::move(why_not)};
 }
@@ -236,4 +239,4 @@ bool Process::read_word(void* context, std::uint64_t address, void* bytes) {
   return true;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::live

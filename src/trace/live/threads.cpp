@@ -20,7 +20,7 @@
 #include "sframe_gen/error.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::live {
 
 namespace {
 
@@ -61,13 +61,13 @@ long ask_ptrace(__ptrace_request request, int thread, std::uintptr_t address, st
 }
 
 std::optional<unwind::Registers> registers_of(int thread) {
-  auto registers = general_registers(host_abi(), register_set(thread, NT_PRSTATUS));
-  if (registers && host_abi() == sframe::Abi::S390x) {
-    add_floating_point_registers(host_abi(), register_set(thread, NT_PRFPREG), *registers);
+  auto registers = walk::general_registers(walk::host_abi(), register_set(thread, NT_PRSTATUS));
+  if (registers && walk::host_abi() == sframe::Abi::S390x) {
+    walk::add_floating_point_registers(walk::host_abi(), register_set(thread, NT_PRFPREG), *registers);
   }
   // Other stops have no siginfo, or one that tells what they are.
   if (const auto signal = signal_of(thread); registers && signal) {
-    add_signal(host_abi(), std::as_bytes(std::span(&*signal, 1)), *registers);
+    walk::add_signal(walk::host_abi(), std::as_bytes(std::span(&*signal, 1)), *registers);
   }
   return registers;
 }
@@ -263,4 +263,4 @@ void TracedThreads::go_on_all() {
   }
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::live

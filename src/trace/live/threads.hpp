@@ -14,7 +14,7 @@
 #include "sframe_gen/unwind.hpp"
 
 /// What ptrace(2) asks of and says of a thread, for those who stop threads.
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::live {
 
 /// As ptrace() itself, whose last two arguments are pointers or numbers.
 long ask_ptrace(__ptrace_request request, int thread, std::uintptr_t address, std::uintptr_t data);
@@ -133,4 +133,4 @@ class TracedThreads {
   std::deque<Event> waiting_;  ///< that came while all were being stopped
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::live

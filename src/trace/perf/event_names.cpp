@@ -7,7 +7,7 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::perf {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::string_view without_modifiers(std::string_view name) {
   return are_modifiers ? name.substr(0, colon) : name;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::perf

@@ -10,7 +10,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::perf {
 
 /// An event that has a name of its own, as `perf list` prints it.
 struct KnownEvent {
@@ -30,4 +30,4 @@ std::vector<std::string> recorded_event_names(std::span<const std::byte> feature
 /// "cycles" of "cycles:upp"; names of tracepoints have a colon of their own.
 std::string_view without_modifiers(std::string_view name);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::perf

@@ -21,7 +21,7 @@
 #include "support/text.hpp"
 #include "trace/perf/event_names.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::perf {
 
 namespace {
 
@@ -328,4 +328,4 @@ std::vector<std::string> PerfDataFile::event_names() const {
   return names;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::perf

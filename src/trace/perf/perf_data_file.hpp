@@ -18,7 +18,7 @@
 #include "support/mapped_file.hpp"
 #include "trace/perf/record.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::perf {
 
 /// The records that `perf record -z` compresses: one stream of zstd's over all records that hold parts of it.
 class CompressedRecords {
@@ -116,4 +116,4 @@ class PerfDataFile {
   bool is_cut_ = false;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::perf

@@ -10,7 +10,7 @@
 #include "sframe_gen/error.hpp"
 #include "trace/perf/record.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::perf {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::vector<std::byte> text_feature(std::string_view text, Endian endian) {
   return feature.release();
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::perf

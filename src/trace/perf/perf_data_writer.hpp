@@ -11,7 +11,7 @@
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::perf {
 
 /// An event as the header of a perf.data file describes it.
 struct WrittenEvent {
@@ -58,4 +58,4 @@ class PerfDataWriter {
 /// The content of a feature that is a text (HEADER_HOSTNAME, HEADER_ARCH, …): its size, and the text padded with zeros.
 std::vector<std::byte> text_feature(std::string_view text, Endian endian);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::perf

@@ -9,14 +9,15 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::perf {
 
 namespace {
 
 constexpr std::size_t word_size = 8;
 
-constexpr std::uint64_t id_bits = sample_bit::thread | sample_bit::time | sample_bit::id | sample_bit::stream_id |
-                                  sample_bit::processor | sample_bit::identifier;
+constexpr std::uint64_t id_bits = perf::sample_bit::thread | perf::sample_bit::time | perf::sample_bit::id |
+                                  perf::sample_bit::stream_id | perf::sample_bit::processor |
+                                  perf::sample_bit::identifier;
 
 std::optional<sframe::Abi> abi_of(std::string_view machine, Endian endian) {
   const bool is_little = endian == Endian::Little;
@@ -52,7 +53,7 @@ void EventLayouts::add(std::span<const std::byte> event, std::span<const std::by
 }
 
 bool EventLayouts::has_stacks() const {
-  constexpr std::uint64_t both = sample_bit::user_registers | sample_bit::user_stack;
+  constexpr std::uint64_t both = perf::sample_bit::user_registers | perf::sample_bit::user_stack;
   return std::ranges::any_of(layouts_, [](const EventLayout& layout) { return (layout.sample_type & both) == both; });
 }
 
@@ -62,7 +63,7 @@ bool EventLayouts::has_monotonic_times() const {
 
 bool EventLayouts::has_kernel_chains() const {
   return std::ranges::any_of(layouts_, [](const EventLayout& layout) {
-    return (layout.sample_type & sample_bit::call_chain) != 0 && !layout.excludes_user_chain &&
+    return (layout.sample_type & perf::sample_bit::call_chain) != 0 && !layout.excludes_user_chain &&
            !layout.defers_user_chain;
   });
 }
@@ -105,31 +106,31 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
 
 const EventLayout* EventLayouts::of(const PerfRecord& record) const {
   const EventLayout& first = layouts_.front();
-  if (layouts_.size() == 1 || (first.sample_type & sample_bit::identifier) == 0) return &first;
+  if (layouts_.size() == 1 || (first.sample_type & perf::sample_bit::identifier) == 0) return &first;
   // All events that are recorded together have their ID at the same place: the first word of a sample, the last of
   // others.
   if (record.body.size() < word_size) return nullptr;
-  if (record.type != record_type::sample && !first.all_have_id) return &first;
-  const std::size_t place = record.type == record_type::sample ? 0 : record.body.size() - word_size;
+  if (record.type != perf::record_type::sample && !first.all_have_id) return &first;
+  const std::size_t place = record.type == perf::record_type::sample ? 0 : record.body.size() - word_size;
   const auto found = by_id_.find(load<std::uint64_t>(record.body.subspan(place), endian_));
   if (found != by_id_.end()) return &layouts_[found->second];
   // What perf itself wrote of the time before has 0 there.
-  return record.type == record_type::sample ? nullptr : &first;
+  return record.type == perf::record_type::sample ? nullptr : &first;
 }
 
 std::uint64_t EventLayouts::time_of(const PerfRecord& record) const {
   const std::uint64_t type = record.layout->sample_type;
-  if ((type & sample_bit::time) == 0) return 0;
+  if ((type & perf::sample_bit::time) == 0) return 0;
   const auto words_of = [&](std::uint64_t bits) {
     return static_cast<std::size_t>(std::popcount(type & bits)) * word_size;
   };
   std::size_t place = 0;
-  if (record.type == record_type::sample) {
-    place = words_of(sample_bit::identifier | sample_bit::ip | sample_bit::thread);
+  if (record.type == perf::record_type::sample) {
+    place = words_of(perf::sample_bit::identifier | perf::sample_bit::ip | perf::sample_bit::thread);
   } else {
     const std::size_t id_size = words_of(id_bits);
     if (!record.layout->all_have_id || record.body.size() < id_size) return 0;
-    place = record.body.size() - id_size + words_of(sample_bit::thread);
+    place = record.body.size() - id_size + words_of(perf::sample_bit::thread);
   }
   if (record.body.size() < place + word_size) return 0;
   return load<std::uint64_t>(record.body.subspan(place), endian_);
@@ -138,7 +139,7 @@ std::uint64_t EventLayouts::time_of(const PerfRecord& record) const {
 int thread_of(const PerfRecord& record, Endian endian) {
   const std::uint64_t type = record.layout->sample_type;
   const std::size_t id_size = static_cast<std::size_t>(std::popcount(type & id_bits)) * word_size;
-  if ((type & sample_bit::thread) == 0 || !record.layout->all_have_id || record.body.size() < id_size) return 0;
+  if ((type & perf::sample_bit::thread) == 0 || !record.layout->all_have_id || record.body.size() < id_size) return 0;
   // The process, then the thread, 32 bits each.
   const auto place = record.body.subspan(record.body.size() - id_size + word_size / 2);
   return static_cast<int>(load<std::uint32_t>(place, endian));
@@ -180,4 +181,4 @@ void Features::add_build_ids(std::span<const std::byte> bytes) {
   }
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::perf

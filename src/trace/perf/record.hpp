@@ -14,7 +14,7 @@
 #include "support/hash.hpp"
 
 /// What `perf record` writes, one after the other: linux/perf_event.h.
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::perf {
 
 /// What of `struct perf_event_attr` says how an event's records look.
 struct EventLayout {
@@ -47,7 +47,7 @@ struct PerfRecord {
 // PERF_RECORD_*
 namespace record_type {
 inline constexpr std::uint32_t map = 1, name = 3, exit = 4, fork = 7, sample = 9, map2 = 10, deferred_chain = 22,
-                               last_known = deferred_chain;
+                               last_known = record_type::deferred_chain;
 }
 // PERF_SAMPLE_*
 namespace sample_bit {
@@ -128,4 +128,4 @@ class Features {
   SeededMap<std::string, std::string> build_ids_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::perf

@@ -175,7 +175,7 @@ void read_choice(const Given& given, TraceOptions& options) {
         throw UsageError("--" + std::string(option) + " requires a recording");
     return;
   }
-  SampleChoice& choice = options.choice;
+  recorded::SampleChoice& choice = options.choice;
   choice.processes = read_numbers(given, "pid");
   choice.threads = read_numbers(given, "tid");
   if (given.has("comm")) choice.names = parts_of(*given.value_of("comm"));
@@ -183,14 +183,14 @@ void read_choice(const Given& given, TraceOptions& options) {
   choice.event = given.value_of("event").value_or("");
   if (given.has("event") && choice.event.empty()) throw UsageError("--event requires a name");
   if (!given.has("time")) return;
-  const auto range = read_time_range(*given.value_of("time"));
+  const auto range = recorded::read_time_range(*given.value_of("time"));
   if (!range)
     throw UsageError("--time: not BEGIN,END in seconds: " + printable(*given.value_of("time")) + " (12.5,13)");
   std::tie(choice.begin, choice.end) = *range;
 }
 
 void read_rows(const Given& given, TraceOptions& options) {
-  options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
+  options.frame_pointers = given.choice_of<walk::FramePointers>("frame-pointers").value_or(options.frame_pointers);
   options.earlier_samples = given.has("earlier-samples");
   if (options.earlier_samples && options.source != Source::Recording)
     throw UsageError("--earlier-samples requires a recording");
@@ -223,7 +223,7 @@ std::size_t columns_of_terminal() {
 void read_top(const Given& given, TraceOptions& options) {
   for (const char* option : {"limit", "sort", "wide"})
     if (given.has(option) && !given.has("top")) throw UsageError("--" + std::string(option) + " requires --top");
-  options.top.order = given.choice_of<TopOrder>("sort").value_or(options.top.order);
+  options.top.order = given.choice_of<report::TopOrder>("sort").value_or(options.top.order);
   if (!given.has("wide")) options.top.columns = columns_of_terminal();
   if (!given.has("limit")) return;
   const auto limit = number_above_0<std::size_t>(*given.value_of("limit"));
@@ -265,7 +265,7 @@ void read_source_options(const Given& given, TraceOptions& options) {
                      (options.compare ? "--compare" : "--call-chains"));
   for (const char* form : {"top", "folded", "flamegraph"})
     if (lines && given.has(form)) throw UsageError("--lines cannot be combined with --" + std::string(form));
-  SourceOptions& source = options.translation.source;
+  walk::SourceOptions& source = options.translation.source;
   source.inlines = has_names && !given.has("no-inlines");
   source.lines = lines || (source.inlines && !options.pprof.empty());
 }

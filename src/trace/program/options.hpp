@@ -47,18 +47,18 @@ struct TraceOptions {
   std::filesystem::path program;              ///< of the core file; empty: where it was
   std::optional<std::filesystem::path> root;  ///< where the files are that either names; none: on this system
   OutputForm form = OutputForm::Text;
-  SampleChoice choice;                   ///< of a recording
+  recorded::SampleChoice choice;         ///< of a recording
   std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
   std::string title;                     ///< of the picture; empty: what was sampled
   bool has_roots_below = false;          ///< the picture has callers under what they call
   std::filesystem::path pprof;           ///< a profile for pprof to write instead; empty: none
   std::filesystem::path call_chains;     ///< a recording to write instead; empty: none
-  TranslationOptions translation;
-  FramePointers frame_pointers = FramePointers::Auto;
+  walk::TranslationOptions translation;
+  walk::FramePointers frame_pointers = walk::FramePointers::Auto;
   bool earlier_samples = false;  ///< give larger stacks than were recorded their outer frames
   std::size_t most_frames = 1024;
-  TopStyle top;                ///< of OutputForm::Top
+  report::TopStyle top;        ///< of OutputForm::Top
   bool folds_periods = false;  ///< folded text has sums of periods
   bool compare = false;        ///< with what DWARF says
   bool quiet = false;
@@ -68,17 +68,17 @@ struct TraceOptions {
 
 /// Of --sort.
 inline constexpr command_line::Choice top_orders[]{
-    {"total", static_cast<int>(TopOrder::Total), "by the samples that have a function anywhere"},
-    {"self", static_cast<int>(TopOrder::Self), "by the samples that have it innermost"},
+    {"total", static_cast<int>(report::TopOrder::Total), "by the samples that have a function anywhere"},
+    {"self", static_cast<int>(report::TopOrder::Self), "by the samples that have it innermost"},
 };
 inline constexpr command_line::Argument top_order_argument{
     .kind = command_line::ArgumentKind::Choice, .name = "SHARE", .choices = top_orders};
 
 /// Of --frame-pointers.
 inline constexpr command_line::Choice frame_pointer_choices[]{
-    {"auto", static_cast<int>(FramePointers::Auto), "in code that is seen to keep them"},
-    {"always", static_cast<int>(FramePointers::Always), "wherever there is no row"},
-    {"never", static_cast<int>(FramePointers::Never), "nowhere"},
+    {"auto", static_cast<int>(walk::FramePointers::Auto), "in code that is seen to keep them"},
+    {"always", static_cast<int>(walk::FramePointers::Always), "wherever there is no row"},
+    {"never", static_cast<int>(walk::FramePointers::Never), "nowhere"},
 };
 inline constexpr command_line::Argument frame_pointer_argument{
     .kind = command_line::ArgumentKind::Choice, .name = "WHEN", .choices = frame_pointer_choices};

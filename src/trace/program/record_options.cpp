@@ -147,7 +147,7 @@ void read_samples(const Given& given, TraceOptions& options) {
       static_cast<std::uint32_t>(number_in(given, "stack", word, most_stack).value_or(most_stack) / word * word);
   constexpr std::size_t usual_frames = 512;
   options.most_frames = number_in(given, "frames", 1, most_frames).value_or(usual_frames);
-  options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
+  options.frame_pointers = given.choice_of<walk::FramePointers>("frame-pointers").value_or(options.frame_pointers);
   options.earlier_samples = given.has("earlier-samples");
   if (given.has("no-synthesize")) options.translation.code = nullptr;
   if (given.has("cache")) options.translation.cache = *given.value_of("cache");
@@ -158,7 +158,7 @@ void read_record_output(const Given& given, TraceOptions& options) {
   for (const char* form : {"folded", "flamegraph"})
     if (given.has(form) && options.record.events.size() > 1)
       throw UsageError("--" + std::string(form) + " shows one event (record to a file, and read it with --event=NAME)");
-  SourceOptions& source = options.translation.source;
+  walk::SourceOptions& source = options.translation.source;
   source.inlines = true;
   source.lines = !options.pprof.empty();
   constexpr std::array forms{"json", "top", "folded", "flamegraph", "pprof"};

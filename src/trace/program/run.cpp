@@ -34,30 +34,30 @@
 namespace sframe_gen::trace {
 
 void ThreadReport::begin(int pid, const std::string& name) {
-  if (options_.form == OutputForm::Text) write_process(out_, pid, name);
+  if (options_.form == OutputForm::Text) report::write_process(out_, pid, name);
 }
 
 void ThreadReport::add(const WalkedThread& walked) {
   const auto& [thread, stack] = walked;
   const bool is_missing = !thread.missing.empty();
-  const std::optional<StackEnd> cut = is_missing ? std::nullopt : cut_of(stack);
+  const std::optional<walk::StackEnd> cut = is_missing ? std::nullopt : walk::cut_of(stack);
   if (is_missing) {
     totals_.add_missing("thread " + thread.missing);
   } else {
     totals_.add(stack, cut);
   }
-  if (options_.form == OutputForm::Json) return write_json(out_, thread, stack, cut);
-  write_thread(out_, thread.thread, thread.name, thread.signal);
+  if (options_.form == OutputForm::Json) return report::write_json(out_, thread, stack, cut);
+  report::write_thread(out_, thread.thread, thread.name, thread.signal);
   if (is_missing) {
     out_ << "    " << thread.missing << '\n';
   } else {
-    write_stack(out_, stack, cut);
+    report::write_stack(out_, stack, cut);
   }
 }
 
 namespace {
 
-int end_with(const StackTotals& totals, const TraceOptions& options) {
+int end_with(const report::StackTotals& totals, const TraceOptions& options) {
   if (!options.quiet) totals.write(std::cerr);
   return totals.stacks() != 0 && totals.different() == 0 ? 0 : 1;
 }
@@ -65,19 +65,19 @@ int end_with(const StackTotals& totals, const TraceOptions& options) {
 /// The threads stand still for as long as their stacks are walked, and no longer: files are opened before, and names
 /// looked up after. Where rows must be made from code, they are walked again with these. The calling thread must end
 /// then: the kernel releases threads that were told to stop and have not stopped yet only when their tracer ends.
-std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, const TraceOptions& options) {
+std::vector<WalkedThread> walk_threads(live::Process& process, walk::AddressSpace& space, const TraceOptions& options) {
   std::vector<WalkedThread> walked;
-  Walker walker(options.most_frames, options.compare, options.frame_pointers, host_abi());
-  const StoppedThreads stopped([&] { return process.threads(); });
+  walk::Walker walker(options.most_frames, options.compare, options.frame_pointers, walk::host_abi());
+  const live::StoppedThreads stopped([&] { return process.threads(); });
   process.forget_memory();
-  for (const StoppedThreads::Thread& thread : stopped.threads()) {
+  for (const live::StoppedThreads::Thread& thread : stopped.threads()) {
     WalkedThread& now = walked.emplace_back();
     now.thread = {.process = process.pid(),
                   .thread = thread.id,
                   .name = process.name_of_thread(thread.id),
                   .missing = thread.why_not};
     if (thread.why_not.empty()) {
-      now.stack = walker.walk(space, thread.registers, Process::read_word, &process);
+      now.stack = walker.walk(space, thread.registers, live::Process::read_word, &process);
     }
   }
   return walked;
@@ -95,25 +95,25 @@ void warn(const std::string& file, const std::string& what) {
   warn(file + ": " + what);
 }
 
-void warn_of(const PerfMaps& maps) {
+void warn_of(const walk::PerfMaps& maps) {
   for (const std::string& refused : maps.refused()) warn(refused);
 }
 
 constexpr const char* was_cut_short = "cut short (what is there was walked)";
 
 int run_process(const TraceOptions& options, std::ostream& out) {
-  MissingAlternates missing_alternates;
-  TranslationOptions translation = options.translation;
+  walk::MissingAlternates missing_alternates;
+  walk::TranslationOptions translation = options.translation;
   translation.source.missing_alternates = &missing_alternates;
-  Process process(options.process, translation);
-  AddressSpace before = process.address_space();
+  live::Process process(options.process, translation);
+  walk::AddressSpace before = process.address_space();
   before.find_all_rows();
   // It may have loaded others since: files stay open, so that what is known of the old ones costs nothing again.
-  AddressSpace space = process.address_space();
+  walk::AddressSpace space = process.address_space();
   space.find_all_rows();
   std::vector<WalkedThread> walked;
-  CodeBudget no_code;
-  CodeBudget& code = translation.code ? *translation.code : no_code;
+  walk::CodeBudget no_code;
+  walk::CodeBudget& code = translation.code ? *translation.code : no_code;
   code.waits = true;
   do {
     call_in_own_thread([&] { walked = walk_threads(process, space, options); });
@@ -140,28 +140,28 @@ void keep_rights_for(const TraceOptions& options, const std::optional<OutputFile
     writable.push_back(options.translation.cache);
   }
   if (options.debuginfod) {
-    std::filesystem::create_directories(Debuginfod::cache(), ignored);
-    writable.push_back(Debuginfod::cache());
+    std::filesystem::create_directories(walk::Debuginfod::cache(), ignored);
+    writable.push_back(walk::Debuginfod::cache());
   }
-  give_up_rights(writable);
+  recorded::give_up_rights(writable);
 }
 
 int run_core(const TraceOptions& options, std::ostream& out) {
   const FileRoot root = root_of(options);
   keep_rights_for(options, std::nullopt);
-  MissingAlternates missing_alternates;
-  TranslationOptions translation = options.translation;
+  walk::MissingAlternates missing_alternates;
+  walk::TranslationOptions translation = options.translation;
   translation.source.missing_alternates = &missing_alternates;
-  CoreFile core(options.file, root, options.program, translation);
-  AddressSpace space = core.address_space();
-  Walker walker(options.most_frames, options.compare, options.frame_pointers, core.abi());
+  recorded::CoreFile core(options.file, root, options.program, translation);
+  walk::AddressSpace space = core.address_space();
+  walk::Walker walker(options.most_frames, options.compare, options.frame_pointers, core.abi());
   ThreadReport report(options, out);
   report.begin(core.pid(), core.name());
-  for (const CoreFile::Thread& thread : core.threads()) {
+  for (const recorded::CoreFile::Thread& thread : core.threads()) {
     report.add(
         {.thread =
              {.process = core.pid(), .thread = thread.id, .name = core.name(), .signal = thread.signal, .missing = {}},
-         .stack = walker.walk(space, thread.registers, CoreFile::read_word, &core)});
+         .stack = walker.walk(space, thread.registers, recorded::CoreFile::read_word, &core)});
   }
   core.check_is_whole();
   warn_of(core.perf_maps());
@@ -170,16 +170,16 @@ int run_core(const TraceOptions& options, std::ostream& out) {
   return end_with(report.totals(), options);
 }
 
-KernelNames kernel_names(const TraceOptions& options, const PerfDataFile& recording) {
-  if (options.kernel_symbols.empty()) return running_kernel_names(recording);
-  return KernelNames(read_list(options.kernel_symbols));
+recorded::KernelNames kernel_names(const TraceOptions& options, const perf::PerfDataFile& recording) {
+  if (options.kernel_symbols.empty()) return recorded::running_kernel_names(recording);
+  return recorded::KernelNames(recorded::read_list(options.kernel_symbols));
 }
 
 /// Samples by time, and all records, each sample's after it.
-void walk_all(Recording& recording, const TraceOptions& options, const Recording::TakeSample& take,
-              const std::function<void(const PerfRecord&)>& take_record = {}) {
+void walk_all(recorded::Recording& recording, const TraceOptions& options, const recorded::Recording::TakeSample& take,
+              const std::function<void(const perf::PerfRecord&)>& take_record = {}) {
   const std::uint64_t records = recording.file().records().size();
-  Walker walker(options.most_frames, options.compare, options.frame_pointers, recording.file().abi());
+  walk::Walker walker(options.most_frames, options.compare, options.frame_pointers, recording.file().abi());
   // Text and JSON are printed meanwhile, which shows as much on the same terminal.
   const bool prints_meanwhile = (options.form == OutputForm::Text || options.form == OutputForm::Json) &&
                                 options.flame_graph.empty() && options.pprof.empty() && options.call_chains.empty();
@@ -194,8 +194,8 @@ void walk_all(Recording& recording, const TraceOptions& options, const Recording
 }
 
 /// What there is to say of a recording that was read.
-void warn_of(const Recording& recording, const StackTotals& totals) {
-  const PerfDataFile& file = recording.file();
+void warn_of(const recorded::Recording& recording, const report::StackTotals& totals) {
+  const perf::PerfDataFile& file = recording.file();
   if (file.is_cut()) warn(file.name(), was_cut_short);
   if (recording.unknown() != 0)
     warn(file.name(), count_of(recording.unknown(), "record") + " of unknown types passed over (of a newer Linux?)");
@@ -214,7 +214,7 @@ void warn_of(const Recording& recording, const StackTotals& totals) {
 
 /// "perf record ./program", which is in the feature HEADER_CMDLINE; empty: it is not there, or damaged, which is
 /// worth no error.
-std::string recorded_command(const PerfDataFile& file) {
+std::string recorded_command(const perf::PerfDataFile& file) {
   constexpr unsigned command_line_feature = 11;
   constexpr std::size_t longest = 100;
   const auto feature = file.all_features().find(command_line_feature);
@@ -234,7 +234,7 @@ std::string recorded_command(const PerfDataFile& file) {
 
 /// Nanoseconds from the recording's clock to that since 1970: HEADER_CLOCK_DATA, or else the date of the file, which is
 /// written until its last record. None: it is neither there.
-std::optional<std::int64_t> wall_minus_time(const PerfDataFile& file, bool is_stream) {
+std::optional<std::int64_t> wall_minus_time(const perf::PerfDataFile& file, bool is_stream) {
   constexpr unsigned clock_data = 29;
   const auto feature = file.all_features().find(clock_data);
   try {
@@ -255,15 +255,15 @@ std::optional<std::int64_t> wall_minus_time(const PerfDataFile& file, bool is_st
   return identity.modified_s * ns_in_s + identity.modified_ns - static_cast<std::int64_t>(file.records().back().time);
 }
 
-StackTotals print_samples(Recording& recording, const TraceOptions& options, std::ostream& out,
-                          std::optional<OutputFile>& picture) {
-  KernelNames kernel = kernel_names(options, recording.file());
+report::StackTotals print_samples(recorded::Recording& recording, const TraceOptions& options, std::ostream& out,
+                                  std::optional<OutputFile>& picture) {
+  recorded::KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
   SampleReport report(options, out, kernel, picture);
   const std::string command = recorded_command(recording.file());
   report.set_head({recording.events(), command, wall_minus_time(recording.file(), options.file == "-")});
   report.set_title(options.file.filename().string() + (command.empty() ? "" : " (" + command + ")"));
-  walk_all(recording, options, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); });
+  walk_all(recording, options, [&](const recorded::Sample& sample) { report.add(sample, walk::cut_of(sample.user)); });
   report.finish();
   if (kernel.are_of_another_start()) {
     warn(recording.file().name(),
@@ -273,19 +273,19 @@ StackTotals print_samples(Recording& recording, const TraceOptions& options, std
 }
 
 /// Writes the recording again, with call chains.
-StackTotals write_call_chains(Recording& recording, const TraceOptions& options) {
-  const PerfDataFile& file = recording.file();
-  CallChainFile written(file, options.call_chains);
-  StackTotals totals;
-  const Sample* sample = nullptr;
+report::StackTotals write_call_chains(recorded::Recording& recording, const TraceOptions& options) {
+  const perf::PerfDataFile& file = recording.file();
+  recorded::CallChainFile written(file, options.call_chains);
+  report::StackTotals totals;
+  const recorded::Sample* sample = nullptr;
   walk_all(
       recording, options,
-      [&](const Sample& walked) {
+      [&](const recorded::Sample& walked) {
         sample = &walked;
-        if (walked.has_user_stack) totals.add(walked.user, cut_of(walked.user));
+        if (walked.has_user_stack) totals.add(walked.user, walk::cut_of(walked.user));
       },
-      [&](const PerfRecord& record) {
-        if (record.type != record_type::sample) return written.add(record);
+      [&](const perf::PerfRecord& record) {
+        if (record.type != perf::record_type::sample) return written.add(record);
         if (sample != nullptr) written.add_sample(record, *sample);
         sample = nullptr;
       });
@@ -301,10 +301,10 @@ StackTotals write_call_chains(Recording& recording, const TraceOptions& options)
   return totals;
 }
 
-std::unique_ptr<Debuginfod> make_debuginfod(const TraceOptions& options) try {
-  if (!options.debuginfod) return std::make_unique<Debuginfod>();
+std::unique_ptr<walk::Debuginfod> make_debuginfod(const TraceOptions& options) try {
+  if (!options.debuginfod) return std::make_unique<walk::Debuginfod>();
   auto progress = std::make_shared<command_line::Progress>(!options.quiet);
-  return std::make_unique<Debuginfod>([progress](const std::string& line) {
+  return std::make_unique<walk::Debuginfod>([progress](const std::string& line) {
     if (line.empty()) return progress->clear();
     progress->show_line(line);
   });
@@ -312,47 +312,47 @@ std::unique_ptr<Debuginfod> make_debuginfod(const TraceOptions& options) try {
   throw command_line::UsageError(refused.what());
 }
 
-void warn_of(const Debuginfod& debuginfod, bool is_quiet) {
+void warn_of(const walk::Debuginfod& debuginfod, bool is_quiet) {
   if (debuginfod.interrupted() != 0) warn(count_of(debuginfod.interrupted(), "download") + " interrupted");
   if (debuginfod.over_limit() != 0) {
     warn(count_of(debuginfod.over_limit(), "download") +
          " ended, since a file may have 4 GB, and all downloads take 30 minutes (what was fetched is kept)");
   }
-  if (!is_quiet && debuginfod.missing() != 0 && Debuginfod::has_servers()) {
+  if (!is_quiet && debuginfod.missing() != 0 && walk::Debuginfod::has_servers()) {
     std::cerr << "sframe-trace: " << count_of(debuginfod.missing(), "file")
               << " without symbols, or not here (--debuginfod asks the servers of DEBUGINFOD_URLS)\n";
   }
 }
 
-std::string names_of(const std::vector<SampledEvent>& events) {
+std::string names_of(const std::vector<recorded::SampledEvent>& events) {
   std::string names;
-  for (const SampledEvent& event : events) names.append(names.empty() ? "" : ", ").append(event.name);
+  for (const recorded::SampledEvent& event : events) names.append(names.empty() ? "" : ", ").append(event.name);
   return names;
 }
 
 /// Pictures and folded text do not tell events apart.
-void choose(Recording& recording, const TraceOptions& options) {
-  const std::vector<SampledEvent> events = recording.events();
+void choose(recorded::Recording& recording, const TraceOptions& options) {
+  const std::vector<recorded::SampledEvent> events = recording.events();
   const std::string file = printable(recording.file().name());
   if (!recording.choose(options.choice))
     throw UsageError(file + ": no event " + printable(options.choice.event) + " (it has " + names_of(events) + ")");
   if (options.form != OutputForm::Folded && options.flame_graph.empty()) return;
-  std::vector<SampledEvent> shown;
+  std::vector<recorded::SampledEvent> shown;
   for (const std::size_t number : recording.events_with_samples()) shown.push_back(events[number]);
   if (shown.size() > 1)
     throw UsageError(file + ": samples of several events (choose one with --event: " + names_of(shown) + ")");
 }
 
-Recording recording_of(MappedFile file, RecordedFiles& files) {
-  return {std::move(file), [&files](const Mapping& mapping) { return files.open(mapping); },
-          [&files](const Mapping& mapping) { return files.jit_code(mapping); }};
+recorded::Recording recording_of(MappedFile file, recorded::RecordedFiles& files) {
+  return {std::move(file), [&files](const walk::Mapping& mapping) { return files.open(mapping); },
+          [&files](const walk::Mapping& mapping) { return files.jit_code(mapping); }};
 }
 
-void expect(RecordedFiles& files, const PerfDataFile& recording) {
+void expect(recorded::RecordedFiles& files, const perf::PerfDataFile& recording) {
   files.expect(recording.abi(), recording.mapped().identity(), recording.has_monotonic_times());
 }
 
-void warn_of_code(const RecordedFiles& files) {
+void warn_of_code(const recorded::RecordedFiles& files) {
   warn_of(files.perf_maps());
   for (const std::string& refused : files.refused_jitdumps()) warn(refused);
 }
@@ -361,21 +361,21 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   // What is over the limit on the size of files is a failure then, and what was written is removed.
   std::signal(SIGXFSZ, SIG_IGN);
   const FileRoot root = root_of(options);
-  const std::unique_ptr<Debuginfod> debuginfod = make_debuginfod(options);
-  TranslationOptions translation = options.translation;
+  const std::unique_ptr<walk::Debuginfod> debuginfod = make_debuginfod(options);
+  walk::TranslationOptions translation = options.translation;
   translation.debuginfod = debuginfod.get();
-  MissingAlternates missing_alternates;
+  walk::MissingAlternates missing_alternates;
   translation.source.missing_alternates = &missing_alternates;
-  RecordedFiles files(root, translation);
-  MappedFile file_of_recording = map_recording(options.file);
+  recorded::RecordedFiles files(root, translation);
+  MappedFile file_of_recording = perf::map_recording(options.file);
   std::optional<OutputFile> picture = begin_picture(options);
   keep_rights_for(options, picture);
-  Recording recording = recording_of(std::move(file_of_recording), files);
+  recorded::Recording recording = recording_of(std::move(file_of_recording), files);
   choose(recording, options);
   if (options.earlier_samples) recording.use_earlier_samples();
   expect(files, recording.file());
-  const StackTotals totals = options.call_chains.empty() ? print_samples(recording, options, out, picture)
-                                                         : write_call_chains(recording, options);
+  const report::StackTotals totals = options.call_chains.empty() ? print_samples(recording, options, out, picture)
+                                                                 : write_call_chains(recording, options);
   warn_of(recording, totals);
   const int status = end_with(totals, options);
   warn_of_code(files);
@@ -391,14 +391,15 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
 
 }  // namespace
 
-void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut) {
+void SampleReport::add(const recorded::Sample& sample, const std::optional<walk::StackEnd>& cut) {
   if (sample.has_user_stack) totals_.add(sample.user, cut);
   if (options_.form == OutputForm::Folded || !options_.flame_graph.empty()) {
     folded_event_ = sample.event;
     return folded_.add(kernel_, sample);
   }
   if (!options_.pprof.empty()) return pprof_.add(kernel_, sample);
-  if (options_.form == OutputForm::Json) return write_json(out_, kernel_, sample, head_.events[sample.event], cut);
+  if (options_.form == OutputForm::Json)
+    return report::write_json(out_, kernel_, sample, head_.events[sample.event], cut);
   if (options_.form == OutputForm::Top) return tops_[sample.event].add(kernel_, sample);
   text_.add(sample, head_.events[sample.event], cut);
 }
@@ -413,8 +414,8 @@ void SampleReport::finish() {
     top.write(out_, head_.events[event], options_.top);
   }
   if (options_.flame_graph.empty()) return;
-  const FlameGraphStyle style{title_, head_.events[folded_event_].unit(), options_.has_roots_below};
-  picture_->write([&](std::ostream& out) { write_flame_graph(out, folded_, style); });
+  const report::FlameGraphStyle style{title_, head_.events[folded_event_].unit(), options_.has_roots_below};
+  picture_->write([&](std::ostream& out) { report::write_flame_graph(out, folded_, style); });
 }
 
 std::optional<OutputFile> begin_picture(const TraceOptions& options) {
@@ -422,7 +423,7 @@ std::optional<OutputFile> begin_picture(const TraceOptions& options) {
   return path.empty() ? std::nullopt : std::make_optional<OutputFile>(path);
 }
 
-void warn_of_missing(const MissingAlternates& alternates) {
+void warn_of_missing(const walk::MissingAlternates& alternates) {
   if (alternates.empty()) return;
   const auto& [path, file] = *alternates.begin();
   const std::size_t more = alternates.size() - 1;
@@ -430,11 +431,11 @@ void warn_of_missing(const MissingAlternates& alternates) {
                  (more == 0 ? "" : ", nor " + count_of(more, "other file")) + " (--no-inlines)");
 }
 
-void report_own_recording(MappedFile recorded, const FileRoot& root, KeptOpen kept_open, const TraceOptions& options,
-                          std::ostream& out, std::optional<OutputFile>& picture) {
+void report_own_recording(MappedFile recorded, const FileRoot& root, recorded::KeptOpen kept_open,
+                          const TraceOptions& options, std::ostream& out, std::optional<OutputFile>& picture) {
   keep_rights_for(options, picture);
-  RecordedFiles files(root, options.translation, std::move(kept_open));
-  Recording recording = recording_of(std::move(recorded), files);
+  recorded::RecordedFiles files(root, options.translation, std::move(kept_open));
+  recorded::Recording recording = recording_of(std::move(recorded), files);
   expect(files, recording.file());
   print_samples(recording, options, out, picture);
   warn_of_code(files);

@@ -23,8 +23,8 @@
 namespace sframe_gen::trace {
 
 struct WalkedThread {
-  ThreadStack thread;
-  Stack stack;
+  report::ThreadStack thread;
+  walk::Stack stack;
 };
 
 /// Threads of a process or core file, as the options want them written.
@@ -35,57 +35,58 @@ class ThreadReport {
   void begin(int pid, const std::string& name);
   void add(const WalkedThread& walked);
 
-  const StackTotals& totals() const { return totals_; }
+  const report::StackTotals& totals() const { return totals_; }
 
  private:
   const TraceOptions& options_;
   std::ostream& out_;
-  StackTotals totals_;
+  report::StackTotals totals_;
 };
 
 /// Samples of a recording, as the options want them written.
 class SampleReport {
  public:
   /// `picture`: for the picture or profile, if options ask for one. All have to live on.
-  SampleReport(const TraceOptions& options, std::ostream& out, KernelNames& kernel, std::optional<OutputFile>& picture)
+  SampleReport(const TraceOptions& options, std::ostream& out, recorded::KernelNames& kernel,
+               std::optional<OutputFile>& picture)
       : options_(options), out_(out), kernel_(kernel), picture_(picture), text_(out, kernel) {}
 
   /// What is known of the recording. Samples are of these events.
-  void set_head(ProfileHead head) { head_ = std::move(head); }
+  void set_head(report::ProfileHead head) { head_ = std::move(head); }
   /// What was recorded, for the title of a picture.
   void set_title(const std::string& title) { title_ = options_.title.empty() ? title : options_.title; }
   /// `cut`: of its stack, if that is not whole.
-  void add(const Sample& sample, const std::optional<StackEnd>& cut);
+  void add(const recorded::Sample& sample, const std::optional<walk::StackEnd>& cut);
   /// What is written when all samples have come.
   void finish();
 
-  const StackTotals& totals() const { return totals_; }
+  const report::StackTotals& totals() const { return totals_; }
 
  private:
   const TraceOptions& options_;
   std::ostream& out_;
-  KernelNames& kernel_;
+  recorded::KernelNames& kernel_;
   std::optional<OutputFile>& picture_;
-  StackTotals totals_;
+  report::StackTotals totals_;
   std::string title_;
-  ProfileHead head_;
+  report::ProfileHead head_;
   std::size_t folded_event_ = 0;
-  FoldedStacks folded_;
-  PprofProfile pprof_;
-  std::map<std::size_t, TopFunctions> tops_;  ///< by event
-  SampleText text_;
+  report::FoldedStacks folded_;
+  report::PprofProfile pprof_;
+  std::map<std::size_t, report::TopFunctions> tops_;  ///< by event
+  report::SampleText text_;
 };
 
 /// Begins the picture or profile that the options ask for. Throws SystemFailure, or Refused.
 std::optional<OutputFile> begin_picture(const TraceOptions& options);
 
 /// Warns, in one line, of files that .gnu_debugaltlink leads to and that are not here.
-void warn_of_missing(const MissingAlternates& alternates);
+void warn_of_missing(const walk::MissingAlternates& alternates);
 
 /// Writes what the options ask for of a recording that was just made, as far as rights allow that it keeps: those to
 /// write it. `kept_open`: the files of its programs. Throws Failure.
-void report_own_recording(MappedFile recording, const FileRoot& root, KeptOpen kept_open, const TraceOptions& options,
-                          std::ostream& out, std::optional<OutputFile>& picture);
+void report_own_recording(MappedFile recording, const FileRoot& root, recorded::KeptOpen kept_open,
+                          const TraceOptions& options, std::ostream& out, std::optional<OutputFile>& picture);
 
 /// What the options ask for, written to `out`; messages go to standard error. Throws Failure. Returns the exit status.
 int run(const TraceOptions& options, std::ostream& out);

@@ -166,7 +166,7 @@ class TracedCommand {
   void run() {
     for (;;) {
       while (const auto event = threads_.next()) {
-        if (event->what == TracedThreads::What::End) return;
+        if (event->what == live::TracedThreads::What::End) return;
         take(*event);
         threads_.go_on(event->thread);
       }
@@ -175,8 +175,8 @@ class TracedCommand {
   }
 
  private:
-  void take(const TracedThreads::Event& event) {
-    if (event.what == TracedThreads::What::Exec) {
+  void take(const live::TracedThreads::Event& event) {
+    if (event.what == live::TracedThreads::What::Exec) {
       // Files and memory are others now. Before, it was a copy of this program, which is not of interest.
       process_.emplace(command_, translation_);
       was_ended_ = false;
@@ -192,15 +192,15 @@ class TracedCommand {
 
   /// Whether it is a SIGQUIT that some other process has sent. A command that handles the signal gets it (Java's
   /// virtual machine prints stacks of its own). One from a terminal or from the command itself does not count.
-  bool asks(const TracedThreads::Event& event) const {
+  bool asks(const live::TracedThreads::Event& event) const {
     if (event.status != SIGQUIT || process_->handles(SIGQUIT)) return false;
-    const auto signal = signal_of(event.thread);
+    const auto signal = live::signal_of(event.thread);
     return signal && signal->si_code <= 0 && signal->si_pid != command_;
   }
 
   /// `first`: the thread that has got a signal; 0: none.
   void report(int first) try {
-    AddressSpace space = process_->address_space();
+    walk::AddressSpace space = process_->address_space();
     if (first == 0) space.find_all_rows();
     // In one piece, as the command may write there as well.
     std::ostringstream text;
@@ -218,9 +218,9 @@ class TracedCommand {
   }
 
   /// A command that goes on stands still only for the walks. Where rows must be made from code, it is walked again.
-  std::vector<WalkedThread> walk_with_rows_from_code(AddressSpace& space, int first) {
-    CodeBudget no_code;
-    CodeBudget& code = translation_.code ? *translation_.code : no_code;
+  std::vector<WalkedThread> walk_with_rows_from_code(walk::AddressSpace& space, int first) {
+    walk::CodeBudget no_code;
+    walk::CodeBudget& code = translation_.code ? *translation_.code : no_code;
     code.waits = first == 0;
     for (;;) {
       std::vector<WalkedThread> walked = walk_all(space, first);
@@ -228,11 +228,11 @@ class TracedCommand {
     }
   }
 
-  std::vector<WalkedThread> walk_all(AddressSpace& space, int first) {
+  std::vector<WalkedThread> walk_all(walk::AddressSpace& space, int first) {
     std::vector<WalkedThread> walked;
-    Walker walker(options_.most_frames, options_.compare, options_.frame_pointers, host_abi());
+    walk::Walker walker(options_.most_frames, options_.compare, options_.frame_pointers, walk::host_abi());
     process_->forget_memory();
-    const TracedThreads::AllStopped stopped(threads_);
+    const live::TracedThreads::AllStopped stopped(threads_);
     // Then the address space is no more. The new program is walked as soon as it is there.
     is_asked_again_ = threads_.has_other_program();
     if (is_asked_again_) return walked;
@@ -244,11 +244,11 @@ class TracedCommand {
                     .signal = thread.signal,
                     .missing = {}};
       if (!thread.is_stopped) {
-        now.thread.missing = waits_in_kernel;
-      } else if (const auto registers = registers_of(id)) {
-        now.stack = walker.walk(space, *registers, Process::read_word, &*process_);
+        now.thread.missing = live::waits_in_kernel;
+      } else if (const auto registers = live::registers_of(id)) {
+        now.stack = walker.walk(space, *registers, live::Process::read_word, &*process_);
       } else {
-        now.thread.missing = other_architecture;
+        now.thread.missing = live::other_architecture;
       }
       walked.push_back(std::move(now));
     }
@@ -258,12 +258,12 @@ class TracedCommand {
   }
 
   const TraceOptions& options_;
-  TranslationOptions translation_;
-  MissingAlternates missing_alternates_;
+  walk::TranslationOptions translation_;
+  walk::MissingAlternates missing_alternates_;
   const int command_;
-  TracedThreads threads_;
+  live::TracedThreads threads_;
   SignalsToTake signals_;
-  std::optional<Process> process_;
+  std::optional<live::Process> process_;
   bool was_ended_ = false;       ///< by a signal, and everything is said
   bool is_asked_again_ = false;  ///< a user asked while it became another program
 };
@@ -308,12 +308,12 @@ bool start_tracing(const TraceOptions& options) {
 
 int run_command(const TraceOptions& options) {
   try {
-    if (!start_tracing(options)) return cannot_be_traced;
+    if (!start_tracing(options)) return live::cannot_be_traced;
   } catch (const Failure& failure) {
     complain("error", failure);
-    return cannot_be_traced;
+    return live::cannot_be_traced;
   }
-  return become(options.command);
+  return live::become(options.command);
 }
 
 }  // namespace sframe_gen::trace

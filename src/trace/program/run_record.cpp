@@ -80,7 +80,7 @@ void say(const char* kind, const std::string& what) {
 /// "0-3,5" of /sys, as a list.
 std::vector<int> online_processors() {
   std::vector<int> processors;
-  std::istringstream list(setting_of("/sys/devices/system/cpu/online"));
+  std::istringstream list(record::setting_of("/sys/devices/system/cpu/online"));
   int first = 0, last = 0;
   for (char mark = ','; mark == ',' && list >> first; list >> mark) {
     last = first;
@@ -95,7 +95,7 @@ constexpr const char* rate_setting = "/proc/sys/kernel/perf_event_max_sample_rat
 
 /// Samples a second that the kernel allows; none: it does not tell.
 std::optional<std::uint64_t> allowed_frequency() {
-  const auto rate = command_line::number_of<std::uint64_t>(setting_of(rate_setting));
+  const auto rate = command_line::number_of<std::uint64_t>(record::setting_of(rate_setting));
   return rate == 0U ? std::nullopt : rate;
 }
 
@@ -137,9 +137,9 @@ std::string what_is_recorded(const TraceOptions& options) {
 }
 
 /// What is recorded, of the threads that there are now.
-EventRequest request_of(const RecordOptions& options, const RecordedCommand* command) {
-  EventRequest request;
-  for (const std::string& name : options.events) request.kinds.push_back(event_named(name));
+record::EventRequest request_of(const RecordOptions& options, const record::RecordedCommand* command) {
+  record::EventRequest request;
+  for (const std::string& name : options.events) request.kinds.push_back(record::event_named(name));
   request.is_frequency = options.period == 0;
   // Without rights, rings are small: the kernel allows half a MiB for each processor.
   const bool is_careful = options.is_of_machine() || ::geteuid() != 0;
@@ -161,7 +161,7 @@ EventRequest request_of(const RecordOptions& options, const RecordedCommand* com
     request.at_exec = true;
   }
   for (const int process : options.processes) {
-    const std::vector<int> threads = running_threads(process);
+    const std::vector<int> threads = record::running_threads(process);
     if (threads.empty()) throw SystemFailure("process " + std::to_string(process), "record", ESRCH);
     request.threads.insert(request.threads.end(), threads.begin(), threads.end());
   }
@@ -169,24 +169,24 @@ EventRequest request_of(const RecordOptions& options, const RecordedCommand* com
 }
 
 /// Cycles are not counted everywhere, such as in most virtual machines. As perf does, the clock takes their place.
-EventFiles open_events(EventRequest request) {
-  if (request.kinds.empty()) request.kinds = {event_named("cycles:P")};
-  const EventKind& kind = request.kinds.front();
-  if (request.kinds.size() > 1 || !kind.is_cycles()) return EventFiles(std::move(request));
-  EventRequest by_clock = request;
-  by_clock.kinds = {event_named(!kind.in_kernel ? "cpu-clock:u" : !kind.in_user ? "cpu-clock:k" : "cpu-clock")};
+record::EventFiles open_events(record::EventRequest request) {
+  if (request.kinds.empty()) request.kinds = {record::event_named("cycles:P")};
+  const record::EventKind& kind = request.kinds.front();
+  if (request.kinds.size() > 1 || !kind.is_cycles()) return record::EventFiles(std::move(request));
+  record::EventRequest by_clock = request;
+  by_clock.kinds = {record::event_named(!kind.in_kernel ? "cpu-clock:u" : !kind.in_user ? "cpu-clock:k" : "cpu-clock")};
   try {
-    return EventFiles(std::move(request));
+    return record::EventFiles(std::move(request));
   } catch (const Refused&) {
-    return EventFiles(std::move(by_clock));  // which says why, if it cannot be either
+    return record::EventFiles(std::move(by_clock));  // which says why, if it cannot be either
   }
 }
 
 /// Signals and other things that end a recording.
 class Ends {
  public:
-  Ends(const std::optional<std::uint64_t>& time_ns, RecordedCommand* command, const std::vector<int>& processes)
-      : command_(command), end_(time_ns ? now_ns() + *time_ns : 0) {
+  Ends(const std::optional<std::uint64_t>& time_ns, record::RecordedCommand* command, const std::vector<int>& processes)
+      : command_(command), end_(time_ns ? record::now_ns() + *time_ns : 0) {
     for (const int process : processes)
       waited_.push_back({Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)))});
   }
@@ -219,13 +219,14 @@ class Ends {
 
   bool have_come() {
     const bool all_ended = !waited_.empty() && std::ranges::none_of(waited_, &Descriptor::is_open);
-    return is_asked_ || all_ended || (end_ != 0 && now_ns() >= end_) || (command_ != nullptr && command_->status());
+    return is_asked_ || all_ended || (end_ != 0 && record::now_ns() >= end_) ||
+           (command_ != nullptr && command_->status());
   }
   /// Rings are over that poll() was asked for.
   bool are_rings_over() const { return !is_over_.empty(); }
 
  private:
-  RecordedCommand* command_;
+  record::RecordedCommand* command_;
   std::uint64_t end_;
   std::vector<Descriptor> waited_;
   std::map<int, bool> is_over_;
@@ -236,18 +237,18 @@ class Ends {
 /// stacks and writes has given it up, and what empties the rings must not wait.
 class RecordingOutput {
  public:
-  RecordingOutput(const std::filesystem::path& path, const std::vector<WrittenEvent>& events)
+  RecordingOutput(const std::filesystem::path& path, const std::vector<perf::WrittenEvent>& events)
       : file_(std::in_place, path),
         writer_(file_->descriptor(), path.string(), host_endian, events),
         naming_([this] { name(); }) {}
   /// It gets no name.
-  RecordingOutput(Descriptor file, const std::vector<WrittenEvent>& events)
+  RecordingOutput(Descriptor file, const std::vector<perf::WrittenEvent>& events)
       : unnamed_(std::move(file)), writer_(unnamed_.number(), unnamed_name, host_endian, events) {}
   ~RecordingOutput() { end(false); }
   RecordingOutput(const RecordingOutput&) = delete;
   RecordingOutput& operator=(const RecordingOutput&) = delete;
 
-  PerfDataWriter& writer() { return writer_; }
+  perf::PerfDataWriter& writer() { return writer_; }
   /// `takes_name`: the file is to have its name. Throws SystemFailure.
   void update(bool takes_name) {
     writer_.update();
@@ -281,7 +282,7 @@ class RecordingOutput {
 
   std::optional<RecordingFile> file_;
   Descriptor unnamed_;
-  PerfDataWriter writer_;
+  perf::PerfDataWriter writer_;
   std::exception_ptr failure_;
   bool was_asked_ = false;
   std::promise<bool> is_asked_;
@@ -296,14 +297,15 @@ class Recorder {
         out_(out),
         picture_(begin_picture(options)),
         signals_(Ends::block_signals()),
-        command_(options.command.empty() ? nullptr
-                                         : std::make_unique<RecordedCommand>(options.command, options.record.as_root)),
+        command_(options.command.empty()
+                     ? nullptr
+                     : std::make_unique<record::RecordedCommand>(options.command, options.record.as_root)),
         events_(open_events(request_of(options.record, command_.get()))),
         files_(options.translation),
         layouts_({"perf_event_open", "events"}, host_endian) {
     // What is over the limit on the size of files is a failure then. The command, which has begun, keeps the signal.
     std::signal(SIGXFSZ, SIG_IGN);
-    for (const WrittenEvent& event : events_.recorded())
+    for (const perf::WrittenEvent& event : events_.recorded())
       layouts_.add(event.attributes, std::as_bytes(std::span(event.ids)));
     files_.start();
     rings_.emplace(events_, layouts_, files_);
@@ -317,7 +319,7 @@ class Recorder {
   bool reports() const { return options_.record.output.empty(); }
   void open_outputs();
   template <typename File>
-  std::unique_ptr<RecordingOutput> make_file(File file, const std::vector<WrittenEvent>& events) const;
+  std::unique_ptr<RecordingOutput> make_file(File file, const std::vector<perf::WrittenEvent>& events) const;
   void update_files(bool take_name);
   void finish_files(bool is_kept);
   void describe_what_runs();
@@ -334,15 +336,15 @@ class Recorder {
   std::ostream& out_;
   std::optional<OutputFile> picture_;
   Descriptor signals_;
-  std::unique_ptr<RecordedCommand> command_;
-  EventFiles events_;
-  ProgramFiles files_;
-  EventLayouts layouts_;
-  StackTotals totals_;
-  std::optional<Rings> rings_;
+  std::unique_ptr<record::RecordedCommand> command_;
+  record::EventFiles events_;
+  record::ProgramFiles files_;
+  perf::EventLayouts layouts_;
+  report::StackTotals totals_;
+  std::optional<record::Rings> rings_;
   std::unique_ptr<RecordingOutput> file_, raw_;
-  std::optional<WalkedRecords> records_;
-  RecordQueue queue_{most_waiting};
+  std::optional<record::WalkedRecords> records_;
+  record::RecordQueue queue_{most_waiting};
   std::exception_ptr failure_;
 
   /// Bytes of records: a program's first sample may wait for a second until rows are made.
@@ -350,22 +352,22 @@ class Recorder {
 };
 
 template <typename File>
-std::unique_ptr<RecordingOutput> Recorder::make_file(File file, const std::vector<WrittenEvent>& events) const {
+std::unique_ptr<RecordingOutput> Recorder::make_file(File file, const std::vector<perf::WrittenEvent>& events) const {
   std::vector<std::string> words{"sframe-trace"};
   words.insert(words.end(), options_.record.words.begin(), options_.record.words.end());
   auto output = std::make_unique<RecordingOutput>(std::move(file), events);
-  describe_recording(output->writer(), events_.request().kinds, events, words);
+  record::describe_recording(output->writer(), events_.request().kinds, events, words);
   return output;
 }
 
 void Recorder::open_outputs() {
   file_ = reports() ? make_file(open_unnamed_recording(picture_ ? picture_->folder() : ""), events_.walked())
                     : make_file(options_.record.output, events_.walked());
-  RecordSinks sinks;
+  record::RecordSinks sinks;
   sinks.file = &file_->writer();
   sinks.is_read_here = reports();
-  sinks.sample = [this](const Sample& sample) {
-    if (sample.has_user_stack) totals_.add(sample.user, cut_of(sample.user));
+  sinks.sample = [this](const recorded::Sample& sample) {
+    if (sample.has_user_stack) totals_.add(sample.user, walk::cut_of(sample.user));
   };
   // For tests, which walk the same records again.
   if (const char* const raw = ::getenv("SFRAME_TRACE_RAW_RECORDS"); raw != nullptr) {  // NOLINT(concurrency-mt-unsafe)
@@ -377,10 +379,10 @@ void Recorder::open_outputs() {
 }
 
 void Recorder::describe_what_runs() {
-  const TakeRecord add = [&](std::span<const std::byte> record) { rings_->add(record); };
-  describe_kernel(add);
+  const record::TakeRecord add = [&](std::span<const std::byte> record) { rings_->add(record); };
+  record::describe_kernel(add);
   std::vector<int> processes = options_.record.processes;
-  if (options_.record.is_of_machine()) std::ranges::copy(running_processes(), std::back_inserter(processes));
+  if (options_.record.is_of_machine()) std::ranges::copy(record::running_processes(), std::back_inserter(processes));
   rings_->describe(processes);
 }
 
@@ -400,7 +402,7 @@ void Recorder::take_in() {
     ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
     if (!queue_.has_room()) continue;
     rings_->empty();
-    std::vector<TakenRecord> records = rings_->in_order(false);
+    std::vector<record::TakenRecord> records = rings_->in_order(false);
     is_waiting = rings_->has_some();
     queue_.put(std::move(records));
   }
@@ -420,14 +422,14 @@ void Recorder::walk_all() try {
     std::filesystem::create_directories(options_.translation.cache, ignored);
     writable.push_back(options_.translation.cache);
   }
-  give_up_rights(writable);
+  recorded::give_up_rights(writable);
   // A recorder that is killed soon leaves something as well.
   constexpr std::uint64_t at_first_ns = second_ns / 10;
-  const std::uint64_t begun = now_ns();
+  const std::uint64_t begun = record::now_ns();
   std::uint64_t next_update = begun + at_first_ns;
   while (const auto records = queue_.take()) {
-    for (const TakenRecord& record : *records) records_->take(record);
-    const std::uint64_t now = now_ns();
+    for (const record::TakenRecord& record : *records) records_->take(record);
+    const std::uint64_t now = record::now_ns();
     if (now < next_update) continue;
     next_update = now + (now - begun < second_ns ? at_first_ns : second_ns);
     update_files(records_->samples() != 0);
@@ -436,7 +438,7 @@ void Recorder::walk_all() try {
   for (const auto& [processor, of_processor] : rings_->lost()) lost += of_processor.samples + of_processor.others;
   records_->finish(lost);
   for (RecordingOutput* const written : {file_.get(), raw_.get()})
-    if (written != nullptr) describe_times(written->writer(), records_->first_ns(), records_->last_ns());
+    if (written != nullptr) record::describe_times(written->writer(), records_->first_ns(), records_->last_ns());
   update_files(false);
 } catch (...) {
   failure_ = std::current_exception();
@@ -482,14 +484,14 @@ int Recorder::run() {
   if (failure) {
     if (is_kept) save_what_there_is();
     end_with(failure);
-    return cannot_be_traced;
+    return live::cannot_be_traced;
   }
   if (!is_kept) return command_->wait();
   try {
     if (reports()) report();
   } catch (...) {
     end_with(std::current_exception());
-    return cannot_be_traced;
+    return live::cannot_be_traced;
   }
   say_all();
   if (command_) return command_->wait();
@@ -522,8 +524,8 @@ void Recorder::end_with(const std::exception_ptr& failure) {
 /// By the files that programs have mapped, which are open.
 void Recorder::report() {
   report_own_recording(file_->map(), files_.root(),
-                       {.code = [this](const Mapping& mapping) { return files_.open(mapping); },
-                        .jitdump = [this](const Mapping& mapping) { return files_.open_text(mapping); }},
+                       {.code = [this](const walk::Mapping& mapping) { return files_.open(mapping); },
+                        .jitdump = [this](const walk::Mapping& mapping) { return files_.open_text(mapping); }},
                        options_, out_, picture_);
 }
 
@@ -540,7 +542,7 @@ void Recorder::save_what_there_is() {
 
 /// By kind, as one program's mappings take no room from samples, and by the ring.
 void Recorder::say_lost() const {
-  LostRecords all;
+  record::LostRecords all;
   std::string samples, others;
   for (const auto& [processor, lost] : rings_->lost()) {
     const auto add = [number = processor](std::string& text, std::uint64_t count) {
@@ -582,8 +584,8 @@ void Recorder::say_all() {
 }  // namespace
 
 int run_record(const TraceOptions& options, std::ostream& out) {
-  allow_many_files();
-  MissingAlternates missing_alternates;
+  record::allow_many_files();
+  walk::MissingAlternates missing_alternates;
   TraceOptions own = options;
   own.translation.source.missing_alternates = &missing_alternates;
   if (own.title.empty()) own.title = what_is_recorded(options);
@@ -599,7 +601,7 @@ int run_record(const TraceOptions& options, std::ostream& out) {
   } catch (const std::exception& failure) {
     if (options.command.empty()) throw;
     say_error(failure);
-    return cannot_be_traced;
+    return live::cannot_be_traced;
   }
 }
 

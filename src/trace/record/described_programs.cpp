@@ -12,7 +12,7 @@
 
 #include "trace/record/found_programs.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 struct DescribedPrograms::State {
   std::mutex lock;
@@ -61,4 +61,4 @@ void DescribedPrograms::wait() {
   state_->is_changed.wait_for(guard, std::chrono::seconds(1), [&] { return state_->under_way == 0; });
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -7,7 +7,7 @@
 #include "trace/files/waiting_threads.hpp"
 #include "trace/record/ring.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// Records of what runs, as describe_process() makes them. /proc is read in other threads: a program can make the
 /// kernel wait that lists its mappings.
@@ -29,4 +29,4 @@ class DescribedPrograms {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -20,7 +20,7 @@
 #include "support/text.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -47,8 +47,8 @@ perf_event_attr asked_of_kernel(const EventRequest& request, std::size_t index, 
   event.exclude_hv = kind.in_kernel ? 0 : 1;
   event.precise_ip = kind.precision & 3U;
   // Programs are walked here. The kernel's own walk, by frame pointers, reads memory that the copied piece lacks.
-  event.exclude_callchain_user = host_abi() == sframe::Abi::Amd64 ? 0 : 1;
-  event.sample_regs_user = registers_to_record(host_abi());
+  event.exclude_callchain_user = walk::host_abi() == sframe::Abi::Amd64 ? 0 : 1;
+  event.sample_regs_user = walk::registers_to_record(walk::host_abi());
   event.sample_stack_user = request.stack;
   event.sample_id_all = 1;
   const bool tells_all = index == 0;
@@ -224,11 +224,11 @@ bool EventFiles::asks_for_less(int error) {
   return is_less;
 }
 
-std::vector<WrittenEvent> EventFiles::described(bool has_stack) const {
-  std::vector<WrittenEvent> events;
+std::vector<perf::WrittenEvent> EventFiles::described(bool has_stack) const {
+  std::vector<perf::WrittenEvent> events;
   for (std::size_t kind = 0; kind < request_.kinds.size(); ++kind) {
-    WrittenEvent& written =
-        events.emplace_back(WrittenEvent{attributes_of(request_, kind, counts_lost_, has_stack), {}});
+    perf::WrittenEvent& written =
+        events.emplace_back(perf::WrittenEvent{attributes_of(request_, kind, counts_lost_, has_stack), {}});
     for (std::size_t i = 0; i < files_.size(); ++i)
       if (files_[i].kind == kind) written.ids.push_back(ids_[i]);
   }
@@ -256,4 +256,4 @@ std::map<int, LostRecords> EventFiles::lost() const {
   return lost;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

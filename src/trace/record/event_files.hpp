@@ -10,7 +10,7 @@
 #include "trace/perf/perf_data_writer.hpp"
 #include "trace/record/event_kind.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// What the kernel is asked to record.
 struct EventRequest {
@@ -51,9 +51,9 @@ class EventFiles {
   /// Of the first kind's first event. The side band's records get it: readers know nothing of another event.
   std::uint64_t first_id() const { return ids_.front(); }
   /// How the kernel writes records of the events, with their numbers.
-  std::vector<WrittenEvent> recorded() const { return described(true); }
+  std::vector<perf::WrittenEvent> recorded() const { return described(true); }
   /// How records look whose stacks were walked: with a call chain instead of registers and stack.
-  std::vector<WrittenEvent> walked() const { return described(false); }
+  std::vector<perf::WrittenEvent> walked() const { return described(false); }
 
   void begin() const;
   void end() const;
@@ -64,7 +64,7 @@ class EventFiles {
   void open_all();
   bool open_one(std::size_t kind, int thread, int processor);
   bool asks_for_less(int error);
-  std::vector<WrittenEvent> described(bool has_stack) const;
+  std::vector<perf::WrittenEvent> described(bool has_stack) const;
 
   EventRequest request_;
   std::vector<EventFile> files_;
@@ -83,4 +83,4 @@ void allow_many_files();
 /// "3", of a file of /proc/sys or /sys; empty: it cannot be read.
 std::string setting_of(const std::string& path);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

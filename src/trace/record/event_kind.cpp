@@ -15,7 +15,7 @@
 #include "support/text.hpp"
 #include "trace/perf/event_names.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -56,7 +56,8 @@ bool find_cache_event(std::string_view name, EventKind& kind) {
 
 /// "cycles", "L1-dcache-loads", "r1a8". False: there is none of the name.
 bool find_counted(std::string_view name, EventKind& kind) {
-  if (const auto known = std::ranges::find(known_events, name, &KnownEvent::name); known != known_events.end()) {
+  if (const auto known = std::ranges::find(perf::known_events, name, &perf::KnownEvent::name);
+      known != perf::known_events.end()) {
     kind.type = known->type;
     kind.config = known->config;
     return true;
@@ -136,7 +137,7 @@ EventKind event_named(const std::string& name) {
     return kind;
   }
   std::vector<std::string> names;
-  for (const KnownEvent& known : known_events) names.emplace_back(known.name);
+  for (const perf::KnownEvent& known : perf::known_events) names.emplace_back(known.name);
   if (name.starts_with('{'))
     throw UsageError("unknown event '" + printable(name) + "' (groups are not sampled: give -e EVENT,EVENT)");
   if (name.find('/') != std::string::npos)
@@ -146,4 +147,4 @@ EventKind event_named(const std::string& name) {
   throw UsageError("unknown event '" + printable(name) + "'" + (hint.empty() ? " (`perf list` names them)" : hint));
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// What makes the kernel take a sample.
 struct EventKind {
@@ -30,4 +30,4 @@ struct EventKind {
 /// "k" restricts it to that mode, each "p" makes it more precise, and "P" as precise as possible. Throws UsageError.
 EventKind event_named(const std::string& name);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

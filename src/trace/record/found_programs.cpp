@@ -19,7 +19,7 @@
 #include "trace/live/process.hpp"
 #include "trace/perf/record.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -50,7 +50,7 @@ class NewRecord {
     ByteWriter whole(host_endian);
     whole.u32(type_);
     whole.u16(flags_);
-    whole.u16(static_cast<std::uint16_t>(record_header_size + body_.size()));
+    whole.u16(static_cast<std::uint16_t>(perf::record_header_size + body_.size()));
     whole.append_bytes(body_.bytes());
     take(whole.bytes());
   }
@@ -113,7 +113,7 @@ void describe_thread(int process, int parent, int thread, const std::string& nam
   NewRecord(PERF_RECORD_COMM, 0).i32(process).i32(thread).text(name).give(process, thread, time, take);
 }
 
-void describe_mapping(int process, const Mapping& mapping, std::uint64_t time, const TakeRecord& take) {
+void describe_mapping(int process, const walk::Mapping& mapping, std::uint64_t time, const TakeRecord& take) {
   NewRecord(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER)
       .i32(process)
       .i32(process)
@@ -175,15 +175,15 @@ void describe_kernel(const TakeRecord& take) {
 
 void describe_process(int process, std::uint64_t time, const TakeRecord& take) try {
   const std::string folder = "/proc/" + std::to_string(process);
-  const std::vector<Mapping> mappings = executable_mappings_of(process);
+  const std::vector<walk::Mapping> mappings = live::executable_mappings_of(process);
   describe_thread(process, parent_of(folder), process, name_of(folder), time, take);
   for (const int thread : running_threads(process)) {
     if (thread != process)
       describe_thread(process, process, thread, name_of(folder + "/task/" + std::to_string(thread)), time, take);
   }
-  for (const Mapping& mapping : mappings) describe_mapping(process, mapping, time, take);
+  for (const walk::Mapping& mapping : mappings) describe_mapping(process, mapping, time, take);
 } catch (const SystemFailure&) {
   // It has ended, or it is another user's.
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

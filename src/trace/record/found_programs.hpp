@@ -11,7 +11,7 @@
 #include "trace/record/ring.hpp"
 
 /// Records of what is there, as perf writes them of what was there before the recording began.
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// The kernel's code, from its first function on. All zero: it is kept secret.
 struct KernelCode {
@@ -32,4 +32,4 @@ std::vector<int> running_processes();
 /// The threads of a process, ascending; none: it has ended.
 std::vector<int> running_threads(int process);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -6,7 +6,7 @@
 
 #include "trace/perf/record.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// Which processes are to be looked at again after the kernel has lost records, mappings among which it does not tell.
 /// A process is, when its next sample comes, once for each loss and at most once a second. Those that began since are
@@ -16,7 +16,7 @@ class LostMappings {
   /// Records may have been lost.
   void expect_loss() { lost_again_ = true; }
   /// Takes the next record of a ring, which has a layout. `now`: ns. Returns a process to look at.
-  std::optional<int> take(const PerfRecord& record, std::uint64_t now);
+  std::optional<int> take(const perf::PerfRecord& record, std::uint64_t now);
 
  private:
   std::optional<std::uint64_t> lost_at_;  ///< when known_ was emptied
@@ -24,4 +24,4 @@ class LostMappings {
   std::set<int> known_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -15,7 +15,7 @@
 #include "support/text.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -33,12 +33,12 @@ uid_t user_of(int process) {
 
 }  // namespace
 
-ProgramFiles::Key ProgramFiles::key_of(const Mapping& mapping) {
+ProgramFiles::Key ProgramFiles::key_of(const walk::Mapping& mapping) {
   return {mapping.device, mapping.inode, mapping.generation, mapping.path};
 }
 
 /// Null: it cannot be waited for now.
-std::shared_ptr<FileOpening> ProgramFiles::begin(const Mapping& mapping, uid_t user) {
+std::shared_ptr<FileOpening> ProgramFiles::begin(const walk::Mapping& mapping, uid_t user) {
   const NamedFile file{.path = mapping.path,
                        .process = mapping.process,
                        .begin = mapping.begin,
@@ -48,8 +48,8 @@ std::shared_ptr<FileOpening> ProgramFiles::begin(const Mapping& mapping, uid_t u
   return system_.opener().begin(file, {user, "device " + std::to_string(mapping.device)});
 }
 
-void ProgramFiles::note(const MappingWords& words) {
-  const Mapping& mapping = words.mapping;
+void ProgramFiles::note(const recorded::MappingWords& words) {
+  const walk::Mapping& mapping = words.mapping;
   if (!words.is_code || mapping.inode == 0 || !mapping.path.starts_with('/')) return;
   const Key key = key_of(mapping);
   const std::lock_guard guard(lock_);
@@ -79,7 +79,7 @@ bool ProgramFiles::has_failed(const std::shared_ptr<FileOpening>& opening) {
 }
 
 /// None: too many files are open.
-std::optional<ProgramFiles::Noted> ProgramFiles::noted(const Mapping& mapping) {
+std::optional<ProgramFiles::Noted> ProgramFiles::noted(const walk::Mapping& mapping) {
   const std::lock_guard guard(lock_);
   const auto found = noted_.find(key_of(mapping));
   if (found == noted_.end()) return std::nullopt;
@@ -88,15 +88,15 @@ std::optional<ProgramFiles::Noted> ProgramFiles::noted(const Mapping& mapping) {
   return found->second;
 }
 
-std::shared_ptr<const OpenFile> ProgramFiles::open_text(const Mapping& mapping) {
+std::shared_ptr<const OpenFile> ProgramFiles::open_text(const walk::Mapping& mapping) {
   const std::optional<Noted> noted = this->noted(mapping);
   if (!noted) return std::make_shared<OpenFile>(OpenFile{.error = EMFILE});
   return system_.wait_for(noted->opening, noted->user);
 }
 
-OpenedFile ProgramFiles::open(const Mapping& mapping) {
+walk::OpenedFile ProgramFiles::open(const walk::Mapping& mapping) {
   if (mapping.path == vdso_name) return vdso_of_this_kernel();
-  if (mapping.inode == 0 || !mapping.path.starts_with('/')) return {nullptr, is_of_no_file};
+  if (mapping.inode == 0 || !mapping.path.starts_with('/')) return {nullptr, walk::is_of_no_file};
   const Key key = key_of(mapping);
   const auto known = opened_.find(key);
   if (known != opened_.end()) return known->second;
@@ -110,7 +110,7 @@ OpenedFile ProgramFiles::open(const Mapping& mapping) {
     const std::lock_guard guard(lock_);
     noted_[key].opening = nullptr;
   }
-  OpenedFile& opened = opened_[key];
+  walk::OpenedFile& opened = opened_[key];
   try {
     if (file->error != 0) throw Refused(printable(mapping.path), no_answer);
     opened = open_first(*file, printable(mapping.path), noted->user);
@@ -120,7 +120,7 @@ OpenedFile ProgramFiles::open(const Mapping& mapping) {
   return opened;
 }
 
-OpenedFile ProgramFiles::vdso_of_this_kernel() {
+walk::OpenedFile ProgramFiles::vdso_of_this_kernel() {
   if (!vdso_.file) {
     const elf::OwnVdso own = elf::own_vdso();
     if (own.address == 0) return {nullptr, is_gone};
@@ -129,7 +129,7 @@ OpenedFile ProgramFiles::vdso_of_this_kernel() {
   return vdso_;
 }
 
-OpenedFile ProgramFiles::open_first(const OpenFile& file, const std::string& name, uid_t user) {
+walk::OpenedFile ProgramFiles::open_first(const OpenFile& file, const std::string& name, uid_t user) {
   // The kernel gives no generation of what was mapped before the recording, and a file may have several names.
   const FileIdentity identity(file.status);
   auto& [known_identity, known] = by_number_[{identity.device, identity.inode}];
@@ -139,17 +139,17 @@ OpenedFile ProgramFiles::open_first(const OpenFile& file, const std::string& nam
   return known;
 }
 
-OpenedFile ProgramFiles::made_of(elf::Image image, uid_t user) const {
+walk::OpenedFile ProgramFiles::made_of(elf::Image image, uid_t user) const {
   const elf::Machine* const machine = elf::find_machine(image);
-  if (machine == nullptr || machine->abi != host_abi()) return {nullptr, "for another architecture"};
-  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_, user), {}};
+  if (machine == nullptr || machine->abi != walk::host_abi()) return {nullptr, "for another architecture"};
+  return {std::make_shared<walk::CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_, user), {}};
 }
 
-std::span<const std::byte> ProgramFiles::build_id(const Mapping& mapping) try {
-  const OpenedFile opened = open(mapping);
+std::span<const std::byte> ProgramFiles::build_id(const walk::Mapping& mapping) try {
+  const walk::OpenedFile opened = open(mapping);
   return opened.file ? elf::build_id(opened.file->image()) : std::span<const std::byte>();
 } catch (const Failure&) {
   return {};
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

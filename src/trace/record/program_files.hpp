@@ -17,13 +17,15 @@
 #include "trace/recorded/sample_words.hpp"
 #include "trace/walk/address_space.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// The files of programs that run. They are opened as they are mapped, since a program and its mount namespace may be
 /// gone when its first sample is walked. Two threads may use this at the same time: one calls note(), one the others.
 class ProgramFiles {
  public:
-  explicit ProgramFiles(const TranslationOptions& options) : options_(options) { system_.limit_waiting_for_others(); }
+  explicit ProgramFiles(const walk::TranslationOptions& options) : options_(options) {
+    system_.limit_waiting_for_others();
+  }
 
   /// Starts what opens files, which must be before there are two threads.
   void start() { system_.opener(); }
@@ -32,14 +34,14 @@ class ProgramFiles {
 
   /// Begins to open the file of a mapping, unless it is open, or one of more than there may be. It does not wait. A
   /// file system that does not answer within a second has no file.
-  void note(const MappingWords& words);
+  void note(const recorded::MappingWords& words);
 
   /// Waits for the file, if it does not answer at once.
-  OpenedFile open(const Mapping& mapping);
+  walk::OpenedFile open(const walk::Mapping& mapping);
   /// The same of a file that is no program. Never null.
-  std::shared_ptr<const OpenFile> open_text(const Mapping& mapping);
+  std::shared_ptr<const OpenFile> open_text(const walk::Mapping& mapping);
   /// Returns the build-id of a mapping's file, as bytes; empty: it has none, or cannot be had.
-  std::span<const std::byte> build_id(const Mapping& mapping);
+  std::span<const std::byte> build_id(const walk::Mapping& mapping);
 
   /// Where debug files are.
   const FileRoot& root() const { return system_; }
@@ -56,24 +58,24 @@ class ProgramFiles {
     uid_t user = 0;                        ///< whose program mapped it
   };
 
-  static Key key_of(const Mapping& mapping);
+  static Key key_of(const walk::Mapping& mapping);
   static bool has_failed(const std::shared_ptr<FileOpening>& opening);
-  std::optional<Noted> noted(const Mapping& mapping);
+  std::optional<Noted> noted(const walk::Mapping& mapping);
   bool has_room_for(uid_t user);
-  std::shared_ptr<FileOpening> begin(const Mapping& mapping, uid_t user);
-  OpenedFile vdso_of_this_kernel();
-  OpenedFile open_first(const OpenFile& file, const std::string& name, uid_t user);
-  OpenedFile made_of(elf::Image image, uid_t user) const;
+  std::shared_ptr<FileOpening> begin(const walk::Mapping& mapping, uid_t user);
+  walk::OpenedFile vdso_of_this_kernel();
+  walk::OpenedFile open_first(const OpenFile& file, const std::string& name, uid_t user);
+  walk::OpenedFile made_of(elf::Image image, uid_t user) const;
 
-  const TranslationOptions& options_;
+  const walk::TranslationOptions& options_;
   FileRoot system_;
   std::mutex lock_;
   std::map<Key, Noted> noted_;
   std::map<uid_t, std::size_t> noted_of_;  ///< how many of another user's
   std::size_t noted_of_others_ = 0;        ///< of them all
-  std::map<Key, OpenedFile> opened_;
-  std::map<std::pair<dev_t, ino_t>, std::pair<FileIdentity, OpenedFile>> by_number_;
-  OpenedFile vdso_;
+  std::map<Key, walk::OpenedFile> opened_;
+  std::map<std::pair<dev_t, ino_t>, std::pair<FileIdentity, walk::OpenedFile>> by_number_;
+  walk::OpenedFile vdso_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

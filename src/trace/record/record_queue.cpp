@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -49,4 +49,4 @@ std::optional<std::vector<TakenRecord>> RecordQueue::take() {
   return records;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -9,7 +9,7 @@
 
 #include "trace/record/ring.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// Records between the thread that empties the rings and the one that walks. While a file's rows are made, they wait
 /// here. Once it is full, they wait in the rings, where the kernel counts what it cannot add.
@@ -33,4 +33,4 @@ class RecordQueue {
   std::condition_variable is_changed_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

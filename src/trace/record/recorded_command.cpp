@@ -16,7 +16,7 @@
 #include "sframe_gen/error.hpp"
 #include "trace/live/command.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -42,9 +42,9 @@ bool become_user_of_sudo() {
 
 /// Becomes the command, or returns a status.
 int run(const std::vector<std::string>& command, bool as_root) {
-  if (as_root || become_user_of_sudo()) return become(command);
+  if (as_root || become_user_of_sudo()) return live::become(command);
   std::cerr << "sframe-trace: error: the command: cannot become the user that called sudo (use --as-root)\n";
-  return cannot_be_traced;
+  return live::cannot_be_traced;
 }
 
 /// What is read from, and what is written to.
@@ -70,7 +70,7 @@ RecordedCommand::RecordedCommand(const std::vector<std::string>& command, bool a
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   char word = 0;
   const bool may_go = ::read(go.number(), &word, 1) == 1;
-  const int status = may_go ? run(command, as_root) : cannot_be_traced;
+  const int status = may_go ? run(command, as_root) : live::cannot_be_traced;
   static_cast<void>(!::write(tell_failure.number(), &word, 1));
   ::_exit(status);
 }
@@ -102,7 +102,7 @@ std::optional<int> RecordedCommand::status() {
 
 int RecordedCommand::wait() {
   go_.close();
-  return status_ ? *status_ : wait_with(0).value_or(cannot_be_traced);
+  return status_ ? *status_ : wait_with(0).value_or(live::cannot_be_traced);
 }
 
 bool RecordedCommand::has_run() {
@@ -112,4 +112,4 @@ bool RecordedCommand::has_run() {
   return ::read(failed_.number(), &word, 1) == 0;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

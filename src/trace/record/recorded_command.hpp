@@ -8,7 +8,7 @@
 
 #include "support/mapped_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// A command that waits to be recorded.
 class RecordedCommand {
@@ -39,4 +39,4 @@ class RecordedCommand {
   std::optional<int> status_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

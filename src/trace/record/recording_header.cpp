@@ -17,7 +17,7 @@
 #include "trace/record/tracing_data.hpp"
 #include "trace/recorded/kernel_names.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -40,7 +40,7 @@ enum Feature : unsigned {
 };
 
 void put_text(ByteWriter& feature, std::string_view text) {
-  feature.append_bytes(text_feature(text, host_endian));
+  feature.append_bytes(perf::text_feature(text, host_endian));
 }
 
 /// "model name" and others of the first processor of /proc/cpuinfo.
@@ -57,17 +57,17 @@ std::map<std::string, std::string> first_processor() {
 }
 
 /// As perf has them, which reads a missing one as a null pointer (perf 6.1 data convert --to-json).
-void describe_processor_kind(PerfDataWriter& writer, std::string_view machine) {
+void describe_processor_kind(perf::PerfDataWriter& writer, std::string_view machine) {
   const std::map<std::string, std::string> fields = first_processor();
   const auto field = [&](const char* name) {
     const auto found = fields.find(name);
     return found == fields.end() || found->second.empty() ? std::string(machine) : found->second;
   };
-  writer.set_feature(Feature::ProcessorName, text_feature(field("model name"), host_endian));
+  writer.set_feature(Feature::ProcessorName, perf::text_feature(field("model name"), host_endian));
   const std::string id = fields.contains("cpu family") ? field("vendor_id") + "," + field("cpu family") + "," +
                                                              field("model") + "," + field("stepping")
                                                        : std::string(machine);
-  writer.set_feature(Feature::ProcessorId, text_feature(id, host_endian));
+  writer.set_feature(Feature::ProcessorId, perf::text_feature(id, host_endian));
 }
 
 std::uint64_t ns_of(clockid_t clock, int (*read)(clockid_t, timespec*)) {
@@ -78,7 +78,7 @@ std::uint64_t ns_of(clockid_t clock, int (*read)(clockid_t, timespec*)) {
 }
 
 /// The clock of the records, which EventFiles asks for, and the wall clock at the same time.
-void describe_clock(PerfDataWriter& writer) {
+void describe_clock(perf::PerfDataWriter& writer) {
   ByteWriter resolution(host_endian), pair(host_endian);
   resolution.u64(ns_of(CLOCK_MONOTONIC, ::clock_getres));
   writer.set_feature(Feature::ClockResolution, resolution.release());
@@ -104,7 +104,8 @@ std::vector<std::byte> described_command_line(const std::vector<std::string>& wo
   return feature.release();
 }
 
-std::vector<std::byte> described_events(const std::vector<EventKind>& kinds, const std::vector<WrittenEvent>& events) {
+std::vector<std::byte> described_events(const std::vector<EventKind>& kinds,
+                                        const std::vector<perf::WrittenEvent>& events) {
   ByteWriter feature(host_endian);
   feature.u32(static_cast<std::uint32_t>(events.size()));
   feature.u32(static_cast<std::uint32_t>(events.front().attributes.size()));
@@ -121,12 +122,12 @@ std::vector<std::byte> described_events(const std::vector<EventKind>& kinds, con
 std::vector<std::byte> described_build_ids() {
   constexpr std::size_t id_size = 20, id_room = 24, name_room = 64;
   constexpr std::uint16_t has_size = 1U << 15U;
-  const std::string digits = running_build_id();
+  const std::string digits = recorded::running_build_id();
   if (digits.empty() || digits.size() > 2 * id_size) return {};
   ByteWriter record(host_endian);
   record.u32(0);
   record.u16(PERF_RECORD_MISC_KERNEL | has_size);
-  record.u16(record_header_size + 4 + id_room + name_room);
+  record.u16(perf::record_header_size + 4 + id_room + name_room);
   record.u32(static_cast<std::uint32_t>(-1));
   constexpr int hexadecimal = 16;
   for (std::size_t i = 0; i < digits.size(); i += 2)
@@ -134,7 +135,7 @@ std::vector<std::byte> described_build_ids() {
   for (std::size_t i = digits.size() / 2; i < id_size; ++i) record.u8(0);
   record.u8(static_cast<std::uint8_t>(digits.size() / 2));
   for (int i = 0; i < 3; ++i) record.u8(0);
-  std::string name = kernel_file;
+  std::string name = recorded::kernel_file;
   name.resize(name_room);
   record.append_bytes(std::as_bytes(std::span(name)));
   return record.release();
@@ -142,12 +143,12 @@ std::vector<std::byte> described_build_ids() {
 
 }  // namespace
 
-void describe_recording(PerfDataWriter& writer, const std::vector<EventKind>& kinds,
-                        const std::vector<WrittenEvent>& events, const std::vector<std::string>& command_line) {
+void describe_recording(perf::PerfDataWriter& writer, const std::vector<EventKind>& kinds,
+                        const std::vector<perf::WrittenEvent>& events, const std::vector<std::string>& command_line) {
   utsname host{};
   ::uname(&host);
   const auto set_text = [&](unsigned feature, std::string_view text) {
-    writer.set_feature(feature, text_feature(text, host_endian));
+    writer.set_feature(feature, perf::text_feature(text, host_endian));
   };
   set_text(Feature::HostName, host.nodename);
   set_text(Feature::Release, host.release);
@@ -163,11 +164,11 @@ void describe_recording(PerfDataWriter& writer, const std::vector<EventKind>& ki
   if (auto ids = described_build_ids(); !ids.empty()) writer.set_feature(Feature::BuildIds, std::move(ids));
 }
 
-void describe_times(PerfDataWriter& writer, std::uint64_t first_ns, std::uint64_t last_ns) {
+void describe_times(perf::PerfDataWriter& writer, std::uint64_t first_ns, std::uint64_t last_ns) {
   ByteWriter times(host_endian);
   times.u64(first_ns);
   times.u64(last_ns);
   writer.set_feature(Feature::SampleTimes, times.release());
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

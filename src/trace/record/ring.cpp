@@ -15,7 +15,7 @@
 #include "support/text.hpp"
 #include "trace/perf/record.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -31,9 +31,10 @@ void take_records(std::span<const std::byte> ring, std::uint64_t tail, std::uint
   while (tail != head) {
     const std::size_t begin = tail & (ring.size() - 1);
     // Records are multiples of 8 bytes, as is the ring.
-    if (head - tail < record_header_size || ring.size() - begin < record_header_size) fail(tail, "a part of a record");
+    if (head - tail < perf::record_header_size || ring.size() - begin < perf::record_header_size)
+      fail(tail, "a part of a record");
     const auto size = load<std::uint16_t>(ring.subspan(begin + 6), host_endian);
-    if (size < record_header_size || size > head - tail) fail(tail, "size is " + hex(size));
+    if (size < perf::record_header_size || size > head - tail) fail(tail, "size is " + hex(size));
     const std::size_t until_end = std::min<std::size_t>(size, ring.size() - begin);
     if (until_end == size) {
       take(ring.subspan(begin, size));
@@ -87,4 +88,4 @@ std::vector<TakenRecord> RecordOrder::take_before(std::uint64_t time) {
   return taken;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// Hands out the records that a ring of perf's holds from position `tail` to `head`, one by one, with their headers.
 /// `ring`: a power of two of bytes. A record that goes on at the ring's begin is put together. Throws MalformedInput.
@@ -56,4 +56,4 @@ class RecordOrder {
   std::vector<TakenRecord> records_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -17,7 +17,7 @@
 #include "sframe_gen/error.hpp"
 #include "trace/record/walked_records.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -43,7 +43,7 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * second + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-Rings::Rings(const EventFiles& events, const EventLayouts& layouts, ProgramFiles& files)
+Rings::Rings(const EventFiles& events, const perf::EventLayouts& layouts, ProgramFiles& files)
     : events_(events), layouts_(layouts), files_(files), size_(wanted_size(events.request())) {
   while (!map_all(events)) {
     is_small_ = true;
@@ -87,11 +87,11 @@ void Rings::add(std::span<const std::byte> record) {
 }
 
 void Rings::add(std::span<const std::byte> bytes, bool tells_of_lost_mappings) {
-  const PerfRecord record = read_record(bytes, layouts_);
+  const perf::PerfRecord record = read_record(bytes, layouts_);
   if (record.layout == nullptr) return;
   constexpr std::uint16_t mode = PERF_RECORD_MISC_CPUMODE_MASK;
-  if (record.type == record_type::map2 && (record.flags & mode) == PERF_RECORD_MISC_USER)
-    files_.note(read_mapping(record, host_endian, {"perf_event_open", "record"}));
+  if (record.type == perf::record_type::map2 && (record.flags & mode) == PERF_RECORD_MISC_USER)
+    files_.note(recorded::read_mapping(record, host_endian, {"perf_event_open", "record"}));
   order_.add({record.time, without_room(record, bytes)});
   if (!tells_of_lost_mappings) return;
   const std::uint64_t now = now_ns();
@@ -101,18 +101,18 @@ void Rings::add(std::span<const std::byte> bytes, bool tells_of_lost_mappings) {
 
 /// A record of a ring, whose last word is the number of its event.
 void Rings::take(const OfProcessor& ring, std::span<const std::byte> record) {
-  constexpr std::size_t number_size = 8, smallest_lost = record_header_size + 2 * number_size;
+  constexpr std::size_t number_size = 8, smallest_lost = perf::record_header_size + 2 * number_size;
   const bool is_lost = load<std::uint32_t>(record, host_endian) == PERF_RECORD_LOST && record.size() >= smallest_lost;
   if (is_lost) {
     LostRecords& lost = lost_[ring.processor];
     (ring.is_side_band ? lost.others : lost.samples) +=
-        load<std::uint64_t>(record.subspan(record_header_size + number_size), host_endian);
+        load<std::uint64_t>(record.subspan(perf::record_header_size + number_size), host_endian);
   }
-  if (!ring.is_side_band || record.size() < record_header_size + number_size) return add(record, !is_lost);
+  if (!ring.is_side_band || record.size() < perf::record_header_size + number_size) return add(record, !is_lost);
   changed_.assign(record.begin(), record.end());
   const std::span changed(changed_);
   store(changed.last(number_size), events_.first_id(), host_endian);
-  if (is_lost) store(changed.subspan(record_header_size), events_.first_id(), host_endian);
+  if (is_lost) store(changed.subspan(perf::record_header_size), events_.first_id(), host_endian);
   add(changed, true);
 }
 
@@ -156,4 +156,4 @@ std::vector<int> Rings::descriptors() const {
   return descriptors;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

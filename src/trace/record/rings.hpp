@@ -13,7 +13,7 @@
 #include "trace/record/program_files.hpp"
 #include "trace/record/ring.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 /// The rings of all processors, and what comes out of them: records in order, as small as they can be, of files that
 /// are open. After records were lost, /proc tells what the programs have mapped.
@@ -21,7 +21,7 @@ class Rings {
  public:
   /// Each ring has room for a second of samples, but all together for a 32nd of the memory at most; a user without
   /// rights gets what the limits allow. All have to live on. Throws Refused.
-  Rings(const EventFiles& events, const EventLayouts& layouts, ProgramFiles& files);
+  Rings(const EventFiles& events, const perf::EventLayouts& layouts, ProgramFiles& files);
 
   /// A record that did not come out of a ring.
   void add(std::span<const std::byte> record);
@@ -55,7 +55,7 @@ class Rings {
   void add(std::span<const std::byte> bytes, bool tells_of_lost_mappings);
 
   const EventFiles& events_;
-  const EventLayouts& layouts_;
+  const perf::EventLayouts& layouts_;
   ProgramFiles& files_;
   std::size_t size_;
   bool is_small_ = false;
@@ -71,4 +71,4 @@ class Rings {
 /// CLOCK_MONOTONIC in ns, by which records have their time.
 std::uint64_t now_ns();
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -14,7 +14,7 @@
 
 #include "support/bytes.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::vector<std::byte> described_tracepoints(const std::vector<EventKind>& kinds
   return data.release();
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

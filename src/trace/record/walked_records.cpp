@@ -12,7 +12,7 @@
 #include "trace/recorded/call_chain_file.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::record {
 
 namespace {
 
@@ -25,8 +25,8 @@ const InputOrigin& record_origin() {
   return origin;
 }
 
-RecordSource source_of_records() {
-  RecordSource source{.name = record_origin().file, .abi = host_abi()};
+recorded::RecordSource source_of_records() {
+  recorded::RecordSource source{.name = record_origin().file, .abi = walk::host_abi()};
   const auto limit = command_line::number_of<std::uint64_t>(setting_of("/proc/sys/kernel/perf_event_max_stack"), 10);
   if (limit) source.longest_chain = *limit;
   return source;
@@ -35,29 +35,30 @@ RecordSource source_of_records() {
 void put_head(ByteWriter& record, std::uint32_t type, std::uint16_t flags, std::size_t body_size) {
   record.u32(type);
   record.u16(flags);
-  record.u16(static_cast<std::uint16_t>(record_header_size + body_size));
+  record.u16(static_cast<std::uint16_t>(perf::record_header_size + body_size));
 }
 
 }  // namespace
 
-PerfRecord read_record(std::span<const std::byte> bytes, const EventLayouts& layouts) {
-  PerfRecord record{.type = load<std::uint32_t>(bytes, host_endian),
-                    .flags = load<std::uint16_t>(bytes.subspan(4), host_endian),
-                    .body = bytes.subspan(record_header_size)};
+perf::PerfRecord read_record(std::span<const std::byte> bytes, const perf::EventLayouts& layouts) {
+  perf::PerfRecord record{.type = load<std::uint32_t>(bytes, host_endian),
+                          .flags = load<std::uint16_t>(bytes.subspan(4), host_endian),
+                          .body = bytes.subspan(perf::record_header_size)};
   record.layout = layouts.of(record);
   if (record.layout != nullptr) record.time = layouts.time_of(record);
   return record;
 }
 
-std::vector<std::byte> without_room(const PerfRecord& record, std::span<const std::byte> bytes) {
+std::vector<std::byte> without_room(const perf::PerfRecord& record, std::span<const std::byte> bytes) {
   std::vector<std::byte> whole(bytes.begin(), bytes.end());
-  if (record.type != record_type::sample) return whole;
+  if (record.type != perf::record_type::sample) return whole;
   ByteReader reader(record.body, host_endian, record_origin());
   reader.take(size_before_chain, "sample");
   const std::uint64_t frames = reader.u64("length");
   if (frames > reader.left() / word_bytes) reader.fail("call chain: more than there is room for");
   reader.take(frames * word_bytes, "call chain");
-  if ((record.layout->sample_type & sample_bit::raw) != 0) reader.take(reader.u32("size of raw data"), "raw data");
+  if ((record.layout->sample_type & perf::sample_bit::raw) != 0)
+    reader.take(reader.u32("size of raw data"), "raw data");
   const auto registers = static_cast<std::size_t>(std::popcount(record.layout->user_registers));
   if (reader.u64("kind of registers") != 0) reader.take(registers * word_bytes, "registers");
   const std::uint64_t place = reader.offset();
@@ -76,12 +77,12 @@ std::vector<std::byte> without_room(const PerfRecord& record, std::span<const st
   return smaller.release();
 }
 
-WalkedRecords::WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames,
-                             FramePointers frame_pointers, RecordSinks sinks)
+WalkedRecords::WalkedRecords(const perf::EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames,
+                             walk::FramePointers frame_pointers, RecordSinks sinks)
     : layouts_(layouts),
       files_(files),
       sinks_(std::move(sinks)),
-      programs_(source_of_records(), [&files](const Mapping& mapping) { return files.open(mapping); }),
+      programs_(source_of_records(), [&files](const walk::Mapping& mapping) { return files.open(mapping); }),
       walker_(most_frames, false, frame_pointers) {}
 
 void WalkedRecords::write(std::span<const std::byte> record) {
@@ -90,20 +91,20 @@ void WalkedRecords::write(std::span<const std::byte> record) {
 }
 
 void WalkedRecords::take(const TakenRecord& taken) {
-  PerfRecord record = read_record(taken.bytes, layouts_);
+  perf::PerfRecord record = read_record(taken.bytes, layouts_);
   if (record.type == PERF_RECORD_LOST && record.body.size() >= 2 * word_bytes)
     lost_ += load<std::uint64_t>(record.body.subspan(word_bytes), host_endian);
-  if (record.type != record_type::sample) {
+  if (record.type != perf::record_type::sample) {
     programs_.take(record, walker_, {});
     std::vector<std::byte> bytes = taken.bytes;
-    if (record.type == record_type::map2 && !sinks_.is_read_here) add_build_id(record, bytes);
+    if (record.type == perf::record_type::map2 && !sinks_.is_read_here) add_build_id(record, bytes);
     return write(bytes);
   }
   if (samples_++ == 0) first_ns_ = record.time;
   last_ns_ = std::max(last_ns_, record.time);
-  programs_.take(record, walker_, [&](const Sample& sample) {
+  programs_.take(record, walker_, [&](const recorded::Sample& sample) {
     if (sinks_.file != nullptr)
-      sinks_.file->append(call_chain_record(record, sample, host_endian, sinks_.is_read_here).bytes);
+      sinks_.file->append(recorded::call_chain_record(record, sample, host_endian, sinks_.is_read_here).bytes);
     if (sinks_.raw != nullptr) sinks_.raw->append(taken.bytes);
     if (sinks_.sample) sinks_.sample(sample);
   });
@@ -111,9 +112,9 @@ void WalkedRecords::take(const TakenRecord& taken) {
 
 /// The kernel names the file by its numbers, in place of which it could have written the build-id. But then it would
 /// say which file it is only by what a program can write into its own files.
-void WalkedRecords::add_build_id(const PerfRecord& record, std::vector<std::byte>& bytes) {
-  constexpr std::size_t identity_place = record_header_size + 4 * word_bytes, identity_size = 24, most = 20;
-  const MappingWords words = read_mapping(record, host_endian, record_origin());
+void WalkedRecords::add_build_id(const perf::PerfRecord& record, std::vector<std::byte>& bytes) {
+  constexpr std::size_t identity_place = perf::record_header_size + 4 * word_bytes, identity_size = 24, most = 20;
+  const recorded::MappingWords words = recorded::read_mapping(record, host_endian, record_origin());
   if (!words.is_code || (record.flags & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER) return;
   const auto id = files_.build_id(words.mapping);
   if (id.empty() || id.size() > most) return;
@@ -138,4 +139,4 @@ void WalkedRecords::finish(std::uint64_t lost_in_all) {
   write(record.bytes());
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::record

@@ -13,12 +13,12 @@
 #include "support/endian.hpp"
 #include "trace/files/recording_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 namespace {
 
 constexpr std::size_t entry_size = 8;
-constexpr std::uint64_t replaced = sample_bit::user_registers | sample_bit::user_stack;
+constexpr std::uint64_t replaced = perf::sample_bit::user_registers | perf::sample_bit::user_stack;
 
 // HEADER_* of perf's util/header.h. Left out is what leads to other places of the file, or says how it is compressed.
 constexpr unsigned machine_feature = 6, events_feature = 12;
@@ -31,7 +31,7 @@ void describe_call_chains(std::span<std::byte> attributes, Endian endian) {
   if (attributes.size() < flags_at + entry_size) return;
   const auto type = load<std::uint64_t>(attributes.subspan(type_at), endian);
   if ((type & replaced) == 0) return;
-  store(attributes.subspan(type_at), (type & ~replaced) | sample_bit::call_chain, endian);
+  store(attributes.subspan(type_at), (type & ~replaced) | perf::sample_bit::call_chain, endian);
   const auto flags = load<std::uint64_t>(attributes.subspan(flags_at), endian);
   const unsigned bit = endian == Endian::Little ? exclude_callchain_user : 63 - exclude_callchain_user;
   store(attributes.subspan(flags_at), flags | std::uint64_t{1} << bit, endian);
@@ -47,7 +47,7 @@ std::vector<std::byte> described(std::span<const std::byte> attributes, Endian e
 }
 
 /// HEADER_EVENT_DESC, which describes the events again, with their names.
-std::vector<std::byte> described_events(const PerfDataFile& recording, std::span<const std::byte> content) {
+std::vector<std::byte> described_events(const perf::PerfDataFile& recording, std::span<const std::byte> content) {
   const Endian endian = recording.endian();
   std::vector<std::byte> changed(content.begin(), content.end());
   const InputOrigin origin{recording.name(), "description of events"};
@@ -64,20 +64,20 @@ std::vector<std::byte> described_events(const PerfDataFile& recording, std::span
   return changed;
 }
 
-std::vector<WrittenEvent> events_of(const PerfDataFile& recording) {
+std::vector<perf::WrittenEvent> events_of(const perf::PerfDataFile& recording) {
   if (recording.events().empty()) {
     throw Refused(recording.name(), "recording of a pipe, in which events come late (record to a file)");
   }
-  std::vector<WrittenEvent> events;
+  std::vector<perf::WrittenEvent> events;
   for (const auto& [attributes, ids] : recording.events()) {
-    WrittenEvent& event = events.emplace_back(WrittenEvent{described(attributes, recording.endian()), {}});
+    perf::WrittenEvent& event = events.emplace_back(perf::WrittenEvent{described(attributes, recording.endian()), {}});
     for (std::size_t at = 0; at + entry_size <= ids.size(); at += entry_size)
       event.ids.push_back(load<std::uint64_t>(ids.subspan(at), recording.endian()));
   }
   return events;
 }
 
-std::map<unsigned, std::vector<std::byte>> features_of(const PerfDataFile& recording) {
+std::map<unsigned, std::vector<std::byte>> features_of(const perf::PerfDataFile& recording) {
   std::map<unsigned, std::vector<std::byte>> features;
   for (const auto& [feature, content] : recording.all_features()) {
     if (std::ranges::find(left_out, feature) != std::end(left_out)) continue;
@@ -85,12 +85,12 @@ std::map<unsigned, std::vector<std::byte>> features_of(const PerfDataFile& recor
         feature == events_feature ? described_events(recording, content) : std::vector(content.begin(), content.end());
   }
   // A recording that was cut short has none.
-  features.try_emplace(machine_feature, text_feature(machine_of(recording.abi()), recording.endian()));
+  features.try_emplace(machine_feature, perf::text_feature(perf::machine_of(recording.abi()), recording.endian()));
   return features;
 }
 
 /// The recording is read while the file is written.
-const std::filesystem::path& other_than(const PerfDataFile& recording, const std::filesystem::path& path) {
+const std::filesystem::path& other_than(const perf::PerfDataFile& recording, const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && FileIdentity(status).is_same_file(recording.mapped().identity()))
     throw Refused(path.string(), "is the recording itself (write another file)");
@@ -101,26 +101,28 @@ const std::filesystem::path& other_than(const PerfDataFile& recording, const std
 std::vector<std::uint64_t> chain_of(const Sample& sample, bool tells_left_out) {
   // A program's part comes last.
   const std::vector<std::uint64_t>& recorded = sample.words->call_chain;
-  const auto end = std::ranges::find_if(
-      recorded, [](std::uint64_t entry) { return entry == chain_mark::user || entry == chain_mark::user_deferred; });
+  const auto end = std::ranges::find_if(recorded, [](std::uint64_t entry) {
+    return entry == recorded::chain_mark::user || entry == recorded::chain_mark::user_deferred;
+  });
   std::vector<std::uint64_t> chain(recorded.begin(), end);
   if (!sample.has_user_stack) return chain;
-  chain.push_back(chain_mark::user);
-  for (const Frame& frame : sample.user.frames)
-    chain.push_back(tells_left_out && frame.left_out != Frame::some ? frame.pc + frame.left_out : frame.pc);
+  chain.push_back(recorded::chain_mark::user);
+  for (const walk::Frame& frame : sample.user.frames)
+    chain.push_back(tells_left_out && frame.left_out != walk::Frame::some ? frame.pc + frame.left_out : frame.pc);
   return chain;
 }
 
 }  // namespace
 
-CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample, Endian endian, bool tells_left_out) {
+CallChainRecord call_chain_record(const perf::PerfRecord& record, const Sample& sample, Endian endian,
+                                  bool tells_left_out) {
   const SampleWords& words = *sample.words;
   const auto before = record.body.first(words.chain_begin);
   const auto between = record.body.subspan(words.chain_end, words.registers_begin - words.chain_end);
   const auto after = record.body.subspan(words.stack_end);
   std::vector<std::uint64_t> chain = chain_of(sample, tells_left_out);
   constexpr std::size_t most = UINT16_MAX;
-  const std::size_t others = record_header_size + before.size() + entry_size + between.size() + after.size();
+  const std::size_t others = perf::record_header_size + before.size() + entry_size + between.size() + after.size();
   const std::size_t room = (most - std::min(others, most)) / entry_size;
   const bool is_cut = chain.size() > room;
   chain.resize(std::min(chain.size(), room));
@@ -136,7 +138,7 @@ CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample
   return {written.release(), is_cut};
 }
 
-CallChainFile::CallChainFile(const PerfDataFile& recording, const std::filesystem::path& path)
+CallChainFile::CallChainFile(const perf::PerfDataFile& recording, const std::filesystem::path& path)
     : recording_(recording.mapped().identity()),
       endian_(recording.endian()),
       place_(other_than(recording, path), "write"),
@@ -145,7 +147,7 @@ CallChainFile::CallChainFile(const PerfDataFile& recording, const std::filesyste
   for (auto& [feature, content] : features_of(recording)) writer_.set_feature(feature, content);
 }
 
-void CallChainFile::add_sample(const PerfRecord& record, const Sample& sample) {
+void CallChainFile::add_sample(const perf::PerfRecord& record, const Sample& sample) {
   ++samples_;
   if ((record.layout->sample_type & replaced) == 0) return add(record);
   const CallChainRecord made = call_chain_record(record, sample, endian_);
@@ -153,9 +155,9 @@ void CallChainFile::add_sample(const PerfRecord& record, const Sample& sample) {
   writer_.append(made.bytes);
 }
 
-void CallChainFile::add(const PerfRecord& record) {
+void CallChainFile::add(const perf::PerfRecord& record) {
   // The record's head is in front of its body.
-  writer_.append({record.body.data() - record_header_size, record.body.size() + record_header_size});
+  writer_.append({record.body.data() - perf::record_header_size, record.body.size() + perf::record_header_size});
 }
 
 void CallChainFile::finish() {
@@ -170,4 +172,4 @@ void CallChainFile::finish() {
   file_.replace_target();
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

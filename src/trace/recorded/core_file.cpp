@@ -13,7 +13,7 @@
 #include "support/text.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 namespace {
 
@@ -32,7 +32,7 @@ elf::Image open_core(const std::filesystem::path& path) {
 }  // namespace
 
 CoreFile::CoreFile(const std::filesystem::path& path, const FileRoot& root, std::filesystem::path program,
-                   const TranslationOptions& options)
+                   const walk::TranslationOptions& options)
     : image_(open_core(path)),
       root_(root),
       program_(std::move(program)),
@@ -68,7 +68,7 @@ void CoreFile::take_note(const elf::Note& note) {
   };
   if (note.owner != "CORE") return;
   if (note.type == NT_PRSTATUS) {
-    const auto registers = general_registers(
+    const auto registers = walk::general_registers(
         abi_, note.descriptor.subspan(std::min<std::uint64_t>(status_registers, note.descriptor.size())));
     if (!registers) throw MalformedInput(origin, 0, "too short for a thread's registers");
     const auto id = load<std::uint32_t>(field(status_thread, 4, "thread"), image_.endian());
@@ -76,9 +76,9 @@ void CoreFile::take_note(const elf::Note& note) {
     // The kernel writes the signal that killed the process into each thread's.
     threads_.push_back({static_cast<int>(id), threads_.empty() ? signal : 0, *registers});
   } else if (note.type == NT_FPREGSET && !threads_.empty()) {
-    add_floating_point_registers(abi_, note.descriptor, threads_.back().registers);
+    walk::add_floating_point_registers(abi_, note.descriptor, threads_.back().registers);
   } else if (note.type == NT_SIGINFO && !threads_.empty()) {
-    add_signal(abi_, note.descriptor, threads_.back().registers);
+    walk::add_signal(abi_, note.descriptor, threads_.back().registers);
   } else if (note.type == NT_PRPSINFO) {
     pid_ = static_cast<int>(load<std::uint32_t>(field(program_pid, 4, "process"), image_.endian()));
     name_ = printable(text_before_zero(field(program_name, program_name_size, "name")));
@@ -156,8 +156,8 @@ void CoreFile::check_is_whole() const {
   sframe_gen::check_is_whole(image_.file_bytes(), image_.name());
 }
 
-AddressSpace CoreFile::address_space() {
-  std::vector<Mapping> mappings;
+walk::AddressSpace CoreFile::address_space() {
+  std::vector<walk::Mapping> mappings;
   // What is of no file, as code of just-in-time compilers, if it is known what is: the parts of files that follow take
   // their places.
   for (const Elf64_Phdr& segment : loads_) {
@@ -174,7 +174,8 @@ AddressSpace CoreFile::address_space() {
   if (const Elf64_Phdr* const segment = segment_at(vdso_); vdso_ != 0 && segment != nullptr) {
     mappings.push_back({.begin = vdso_, .end = segment->p_vaddr + segment->p_memsz, .path = "[vdso]"});
   }
-  return {mappings, [this](const Mapping& mapping) { return files_.get(mapping.path, [&] { return open(mapping); }); }};
+  return {mappings,
+          [this](const walk::Mapping& mapping) { return files_.get(mapping.path, [&] { return open(mapping); }); }};
 }
 
 /// The build-id of a file that was mapped at `begin`, by its headers there. Empty: it has none, or the core file lacks
@@ -215,7 +216,7 @@ const std::vector<const CoreFile::FilePart*>& CoreFile::parts_of(const std::stri
 
 /// By the build-id if both have one: a file that was stripped or converted since keeps it. Else by the page with the
 /// file's headers, which kernels dump of each file. Empty: it is the one.
-std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping) const {
+std::string CoreFile::why_other(const elf::Image& image, const walk::Mapping& mapping) const {
   const FilePart* first = nullptr;
   for (const FilePart* const part : parts_of(mapping.path))
     if (part->file_offset == 0 && part->begin <= mapping.begin) first = part;
@@ -232,22 +233,22 @@ std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping)
   return std::memcmp(memory.data(), file.data(), size) == 0 ? "" : "not the file that was loaded";
 }
 
-bool CoreFile::is_program(const Mapping& mapping) const {
+bool CoreFile::is_program(const walk::Mapping& mapping) const {
   return std::ranges::any_of(parts_of(mapping.path), [&](const FilePart* part) {
     return part->begin <= program_headers_ && program_headers_ < part->end;
   });
 }
 
-OpenedFile CoreFile::open(const Mapping& mapping) {
+walk::OpenedFile CoreFile::open(const walk::Mapping& mapping) {
   if (mapping.path == "[vdso]") {
     elf::Image image = elf::Image::of_bytes(memory_at(mapping.begin), mapping.path);
-    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
+    return {std::make_shared<walk::CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
   }
-  if (mapping.path.empty()) return {nullptr, is_of_no_file, perf_maps_.of(pid_, root_)};
+  if (mapping.path.empty()) return {nullptr, walk::is_of_no_file, perf_maps_.of(pid_, root_)};
   const bool is_given = !program_.empty() && is_program(mapping);
   elf::Image image = is_given ? elf::Image::open(program_) : root_.open(mapping.path);
   if (std::string why = why_other(image, mapping); !why.empty()) return {nullptr, std::move(why)};
-  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
+  return {std::make_shared<walk::CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

@@ -14,7 +14,7 @@
 #include "trace/files/file_root.hpp"
 #include "trace/walk/address_space.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 /// What a core file says of the process that it was (core(5)): threads, memory, and which files it had mapped. Of any
 /// of the three machines.
@@ -29,7 +29,7 @@ class CoreFile {
   /// `root`: where the process's files are. `program`: the program's file, wherever it was; empty: where it was. Throws
   /// Failure.
   CoreFile(const std::filesystem::path& path, const FileRoot& root, std::filesystem::path program,
-           const TranslationOptions& options);
+           const walk::TranslationOptions& options);
   CoreFile(const CoreFile&) = delete;
   CoreFile& operator=(const CoreFile&) = delete;
 
@@ -45,8 +45,8 @@ class CoreFile {
   /// The one that was dumped for a signal comes first, as the kernel writes them.
   const std::vector<Thread>& threads() const { return threads_; }
 
-  AddressSpace address_space();
-  const PerfMaps& perf_maps() const { return perf_maps_; }
+  walk::AddressSpace address_space();
+  const walk::PerfMaps& perf_maps() const { return perf_maps_; }
 
   /// An unwind::ReadMemory; `context` is a CoreFile.
   static bool read_word(void* context, std::uint64_t address, void* bytes);
@@ -67,15 +67,15 @@ class CoreFile {
   const Elf64_Phdr* segment_at(std::uint64_t address) const;
 
   const std::vector<const FilePart*>& parts_of(const std::string& path) const;
-  OpenedFile open(const Mapping& mapping);
-  bool is_program(const Mapping& mapping) const;
-  std::string why_other(const elf::Image& image, const Mapping& mapping) const;
+  walk::OpenedFile open(const walk::Mapping& mapping);
+  bool is_program(const walk::Mapping& mapping) const;
+  std::string why_other(const elf::Image& image, const walk::Mapping& mapping) const;
   std::vector<std::byte> build_id_at(std::uint64_t begin) const;
 
   elf::Image image_;
   const FileRoot& root_;
   std::filesystem::path program_;
-  const TranslationOptions& options_;
+  const walk::TranslationOptions& options_;
   sframe::Abi abi_;
   std::vector<Elf64_Phdr> loads_;  ///< ascending
   std::vector<FilePart> parts_;
@@ -85,8 +85,8 @@ class CoreFile {
   int pid_ = 0;
   std::uint64_t vdso_ = 0;             ///< address; 0: none
   std::uint64_t program_headers_ = 0;  ///< address of the program's; 0: not known
-  OpenedFiles files_;
-  PerfMaps perf_maps_;
+  walk::OpenedFiles files_;
+  walk::PerfMaps perf_maps_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

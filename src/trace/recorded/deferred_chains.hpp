@@ -11,7 +11,7 @@
 #include "support/endian.hpp"
 #include "trace/perf/record.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 /// Call chains of programs that come in records of their own, after the samples that they belong to. Linux walks a
 /// program's stack only when the program goes on, if it may have to read pages that are not in memory, as those of
@@ -19,7 +19,7 @@ namespace sframe_gen::trace {
 class DeferredChains {
  public:
   /// Of the records, which live on, those that are such chains. Throws MalformedInput.
-  DeferredChains(std::span<const PerfRecord> records, Endian endian, const std::string& file);
+  DeferredChains(std::span<const perf::PerfRecord> records, Endian endian, const std::string& file);
 
   /// Puts the chain that the thread's samples with this cookie wait for. False: it never came.
   bool put(std::uint64_t cookie, int thread, std::vector<std::uint64_t>& chain) const;
@@ -27,10 +27,10 @@ class DeferredChains {
  private:
   Endian endian_;
   InputOrigin origin_;
-  std::map<std::pair<std::uint64_t, int>, const PerfRecord*> records_;  ///< by cookie and thread
+  std::map<std::pair<std::uint64_t, int>, const perf::PerfRecord*> records_;  ///< by cookie and thread
 };
 
 /// The cookie that a sample's chain ends in; no value: it waits for nothing.
 std::optional<std::uint64_t> cookie_of(std::span<const std::uint64_t> chain);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

@@ -15,7 +15,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 std::string running_build_id() {
   const std::string path = "/sys/kernel/notes";
@@ -115,7 +115,7 @@ std::string_view KernelNames::name_at(std::uint64_t pc) {
   return after == functions_.begin() ? std::string_view() : std::prev(after)->name;
 }
 
-KernelNames running_kernel_names(const PerfDataFile& recording) {
+KernelNames running_kernel_names(const perf::PerfDataFile& recording) {
   const std::string running = running_build_id();
   if (running.empty()) return {};
   const auto recorded = recording.build_ids().find(kernel_file);
@@ -127,4 +127,4 @@ KernelNames running_kernel_names(const PerfDataFile& recording) {
   return names;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

@@ -12,7 +12,7 @@
 #include "support/hash.hpp"
 #include "trace/perf/perf_data_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 /// Where a recording says that a function of the kernel was: the kernel may lie elsewhere each time it is started
 /// (KASLR).
@@ -80,6 +80,6 @@ std::string running_build_id();
 std::vector<char> read_list(const std::filesystem::path& path);
 
 /// Returns the running kernel's names if `recording` was made under it, which its build-id tells; else none.
-KernelNames running_kernel_names(const PerfDataFile& recording);
+KernelNames running_kernel_names(const perf::PerfDataFile& recording);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

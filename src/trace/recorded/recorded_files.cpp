@@ -14,7 +14,7 @@
 #include "trace/files/trusted_user.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 namespace {
 
@@ -38,43 +38,43 @@ FileChange change_of(const FileIdentity& file, std::uint64_t inode, const FileId
 
 }  // namespace
 
-OpenedFile RecordedFiles::open(const Mapping& mapping) {
-  if (mapping.is_of_no_file()) return {nullptr, is_of_no_file, perf_maps_.of(mapping.process, root_)};
+walk::OpenedFile RecordedFiles::open(const walk::Mapping& mapping) {
+  if (mapping.is_of_no_file()) return {nullptr, walk::is_of_no_file, perf_maps_.of(mapping.process, root_)};
   if (kept_open_.code) return kept_open_.code(mapping);
   const std::string key = mapping.path + "\n" + mapping.build_id + "\n" + std::to_string(mapping.inode);
   return files_.get(key, [&] { return open_first(mapping); });
 }
 
 /// Its build-id tells that a server's file is the one that was recorded.
-OpenedFile RecordedFiles::open_first(const Mapping& mapping) {
-  OpenedFile here;
+walk::OpenedFile RecordedFiles::open_first(const walk::Mapping& mapping) {
+  walk::OpenedFile here;
   try {
     here = open_here(mapping);
   } catch (const Failure& failure) {
     here = {nullptr, failure.what()};
   }
   if (here.file || mapping.build_id.empty() || options_.debuginfod == nullptr) return here;
-  OpenedFile fetched = fetch(mapping);
+  walk::OpenedFile fetched = fetch(mapping);
   return fetched.file ? fetched : here;
 }
 
 /// What is wrong with a server's file is no reason: there is one already why there is none here.
-OpenedFile RecordedFiles::fetch(const Mapping& mapping) const try {
+walk::OpenedFile RecordedFiles::fetch(const walk::Mapping& mapping) const try {
   const std::string name = printable(mapping.path);
-  const Descriptor file = options_.debuginfod->find(Debuginfod::What::Executable, mapping.build_id, name);
+  const Descriptor file = options_.debuginfod->find(walk::Debuginfod::What::Executable, mapping.build_id, name);
   if (!file.is_open()) return {};
   elf::Image image = elf::Image::open(file.number(), name);
   const elf::Machine* const machine = elf::find_machine(image);
   const bool is_of_recording = machine != nullptr && (!abi_ || machine->abi == *abi_);
   if (!is_of_recording || elf::hex_digits(elf::build_id(image)) != mapping.build_id) return {};
-  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
+  return {std::make_shared<walk::CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
 } catch (const Failure&) {
   return {};
 }
 
-OpenedFile RecordedFiles::open_here(const Mapping& mapping) {
+walk::OpenedFile RecordedFiles::open_here(const walk::Mapping& mapping) {
   const bool is_vdso = mapping.path == "[vdso]";
-  if (!is_vdso && !mapping.path.starts_with('/')) return {nullptr, is_of_no_file};
+  if (!is_vdso && !mapping.path.starts_with('/')) return {nullptr, walk::is_of_no_file};
   const auto opened = is_vdso ? nullptr : root_.open_path(mapping.path);
   elf::Image image = is_vdso ? open_vdso() : elf::Image::open(opened->file.number(), root_.full_name(mapping.path));
   const elf::Machine* const machine = elf::find_machine(image);
@@ -90,18 +90,18 @@ OpenedFile RecordedFiles::open_here(const Mapping& mapping) {
   } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
     return {nullptr, "not the file that was recorded"};
   }
-  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
+  return {std::make_shared<walk::CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
 }
 
 /// perf looks for the same name. The kernel, which recorded the mapping, says that it is the process's.
-std::shared_ptr<JitCode> RecordedFiles::jit_code(const Mapping& mapping) {
+std::shared_ptr<walk::JitCode> RecordedFiles::jit_code(const walk::Mapping& mapping) {
   const std::string_view name = std::string_view(mapping.path).substr(mapping.path.rfind('/') + 1);
   if (!mapping.path.starts_with('/') || !name.starts_with("jit-") || !name.ends_with(".dump")) return nullptr;
   return jit_codes_.emplace_back(
-      std::make_shared<JitCode>([this, mapping] { return open_jitdump(mapping); }, options_, root_));
+      std::make_shared<walk::JitCode>([this, mapping] { return open_jitdump(mapping); }, options_, root_));
 }
 
-JitDump RecordedFiles::open_jitdump(const Mapping& mapping) {
+walk::JitDump RecordedFiles::open_jitdump(const walk::Mapping& mapping) {
   const std::string name = printable(mapping.path);
   if (!has_monotonic_times_)
     throw Refused(name,
@@ -116,7 +116,7 @@ JitDump RecordedFiles::open_jitdump(const Mapping& mapping) {
   constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30U;
   jitdump_bytes_ += mapped.bytes().size();
   if (jitdump_bytes_ > most_bytes) throw Refused(name, "all jitdumps of the recording have more than 4 GiB");
-  return {std::move(mapped), abi_.value_or(host_abi())};
+  return {std::move(mapped), abi_.value_or(walk::host_abi())};
 }
 
 std::vector<std::string> RecordedFiles::refused_jitdumps() const {
@@ -126,4 +126,4 @@ std::vector<std::string> RecordedFiles::refused_jitdumps() const {
   return refused;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

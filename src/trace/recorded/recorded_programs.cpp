@@ -10,7 +10,7 @@
 #include "trace/walk/kernel_chain.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 namespace {
 
@@ -30,9 +30,9 @@ void put_part(const std::vector<std::uint64_t>& chain, std::uint64_t mark, std::
   pcs.clear();
   bool is_part = false, is_of_program = false;
   for (const std::uint64_t entry : chain) {
-    if (entry >= chain_mark::first && !is_of_program) {
+    if (entry >= recorded::chain_mark::first && !is_of_program) {
       is_part = entry == mark;
-      is_of_program = entry == chain_mark::user;
+      is_of_program = entry == recorded::chain_mark::user;
     } else if (is_part) {
       pcs.push_back(entry);
     }
@@ -47,31 +47,31 @@ RecordedPrograms::RecordedPrograms(RecordSource source, OpenFile open_file, Open
       open_file_(std::move(open_file)),
       open_jit_code_(std::move(open_jit_code)) {}
 
-void RecordedPrograms::take(const PerfRecord& record, Walker& walker, const TakeSample& take) {
+void RecordedPrograms::take(const perf::PerfRecord& record, walk::Walker& walker, const TakeSample& take) {
   ++records_;
   switch (record.type) {
-    case record_type::map:
-    case record_type::map2:
+    case perf::record_type::map:
+    case perf::record_type::map2:
       return take_mapping(record);
-    case record_type::name:
+    case perf::record_type::name:
       return take_name(record);
-    case record_type::fork:
+    case perf::record_type::fork:
       return take_fork(record);
-    case record_type::exit:
+    case perf::record_type::exit:
       return take_exit(record);
-    case record_type::sample:
+    case perf::record_type::sample:
       return take_sample(record, walker, take);
     default:
-      if (record.type == 0 || record.type > record_type::last_known) ++unknown_;
+      if (record.type == 0 || record.type > perf::record_type::last_known) ++unknown_;
       return;
   }
 }
 
-void RecordedPrograms::take_mapping(const PerfRecord& record) {
+void RecordedPrograms::take_mapping(const perf::PerfRecord& record) {
   if ((record.flags & cpu_mode) == kernel_mode) return take_kernel(record);
   if ((record.flags & cpu_mode) != user_mode) return;
   MappingWords words = read_mapping(record, source_.endian, {source_.name, "mapping"});
-  Mapping& mapping = words.mapping;
+  walk::Mapping& mapping = words.mapping;
   if (mapping.build_id.empty() && source_.build_ids != nullptr) {
     const auto known = source_.build_ids->find(mapping.path);
     if (known != source_.build_ids->end()) mapping.build_id = known->second;
@@ -83,7 +83,7 @@ void RecordedPrograms::take_mapping(const PerfRecord& record) {
     copied_parts_ += space->modules().modules().size();
     if (copied_parts_ > most_copied_parts + 16 * std::max(records_, source_.records))
       throw Refused(source_.name, "programs that were forked have too many mappings of their own");
-    space = std::make_shared<AddressSpace>(*space);
+    space = std::make_shared<walk::AddressSpace>(*space);
   }
   space->add(mapping);
   std::string& file = programs_[words.process].file;
@@ -92,15 +92,15 @@ void RecordedPrograms::take_mapping(const PerfRecord& record) {
 }
 
 /// "[kernel.kallsyms]_text", whose offset is the function's address.
-void RecordedPrograms::take_kernel(const PerfRecord& record) {
+void RecordedPrograms::take_kernel(const perf::PerfRecord& record) {
   constexpr std::string_view kernel_prefix = "[kernel.kallsyms]";
-  const Mapping mapping = read_mapping(record, source_.endian, {source_.name, "mapping"}).mapping;
+  const walk::Mapping mapping = read_mapping(record, source_.endian, {source_.name, "mapping"}).mapping;
   // Names of samples may be looked up by now.
   if (had_sample_ || !mapping.path.starts_with(kernel_prefix) || mapping.path.size() == kernel_prefix.size()) return;
   kernel_mark_ = {mapping.path.substr(kernel_prefix.size()), mapping.file_offset, mapping.build_id};
 }
 
-void RecordedPrograms::take_name(const PerfRecord& record) {
+void RecordedPrograms::take_name(const perf::PerfRecord& record) {
   constexpr std::uint16_t of_exec = 1U << 13U;
   const InputOrigin origin{source_.name, "name of a thread"};
   ByteReader reader(record.body, source_.endian, origin, record.offset + 8);
@@ -124,7 +124,7 @@ void RecordedPrograms::put_names(Sample& sample) const {
   sample.process_name = of_process != names_.end() ? of_process->second : sample.name;
 }
 
-void RecordedPrograms::take_fork(const PerfRecord& record) {
+void RecordedPrograms::take_fork(const perf::PerfRecord& record) {
   // What perf found running when it began: its mappings follow, and its parent's are none of it.
   constexpr std::uint16_t is_found = 1U << 13U;
   const InputOrigin origin{source_.name, "fork"};
@@ -151,7 +151,7 @@ void RecordedPrograms::take_fork(const PerfRecord& record) {
   programs_.insert_or_assign(process, std::move(program));
 }
 
-void RecordedPrograms::take_exit(const PerfRecord& record) {
+void RecordedPrograms::take_exit(const perf::PerfRecord& record) {
   const InputOrigin origin{source_.name, "exit"};
   ByteReader reader(record.body, source_.endian, origin, record.offset + 8);
   const int process = reader.i32("process");
@@ -168,13 +168,13 @@ void RecordedPrograms::take_exit(const PerfRecord& record) {
 
 RecordedPrograms::Space& RecordedPrograms::space_of(int process) {
   Space& space = programs_[process].space;
-  if (!space) space = std::make_shared<AddressSpace>(std::vector<Mapping>(), open_file_, locations_);
+  if (!space) space = std::make_shared<walk::AddressSpace>(std::vector<walk::Mapping>(), open_file_, locations_);
   return space;
 }
 
 /// In execve(2), the kernel tells of a program when it has taken the place of the one before, whose registers it still
 /// has then. They lead to nothing: what was mapped is gone.
-bool RecordedPrograms::is_of_program_before(const PerfRecord& record, std::uint64_t pc) {
+bool RecordedPrograms::is_of_program_before(const perf::PerfRecord& record, std::uint64_t pc) {
   Program& program = programs_[words_.process];
   const bool is_in_kernel = (record.flags & cpu_mode) == kernel_mode;
   if (!program.has_run && is_in_kernel && (!program.space->has_code_at(pc) || words_.stack.bytes.empty())) return true;
@@ -183,30 +183,30 @@ bool RecordedPrograms::is_of_program_before(const PerfRecord& record, std::uint6
 }
 
 /// Walks the sample's stack by what was recorded of it. Where that ends, other evidence may lead on.
-void RecordedPrograms::walk_recorded(const PerfRecord& record, const unwind::Registers& registers, AddressSpace& space,
-                                     Walker& walker) {
+void RecordedPrograms::walk_recorded(const perf::PerfRecord& record, const unwind::Registers& registers,
+                                     walk::AddressSpace& space, walk::Walker& walker) {
   RecordedStack& recorded = words_.stack;
-  Stack& stack = sample_.user;
+  walk::Stack& stack = sample_.user;
   recorded.address = registers.values[sframe::traits_of(source_.abi).stack_pointer];
   walker.walk_all(space, registers, RecordedStack::read_word, &recorded, stack);
   stack.is_piece = true;
   if (!record.layout->excludes_user_chain && walker.uses_frame_pointers()) {
-    const KernelChain chain{user_part_, user_part_.size() + sample_.kernel.size() >= source_.longest_chain};
-    go_on_by(chain, space, walker.most_frames(), stack);
+    const walk::KernelChain chain{user_part_, user_part_.size() + sample_.kernel.size() >= source_.longest_chain};
+    walk::go_on_by(chain, space, walker.most_frames(), stack);
   }
   if (outer_stacks_) {
-    const StackOwner owner{words_.process, words_.thread, programs_[words_.process].number};
+    const walk::StackOwner owner{words_.process, words_.thread, programs_[words_.process].number};
     outer_stacks_->take(owner, {recorded.address, recorded.bytes}, stack);
   }
   walker.leave_out(stack);
 }
 
-void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take) {
+void RecordedPrograms::take_sample(const perf::PerfRecord& record, walk::Walker& walker, const TakeSample& take) {
   SampleWords& words = words_;
   read_sample(record, source_.endian, sample_origin_, words);
   const std::uint64_t mask = record.layout->user_registers;
   const auto registers =
-      words.registers.empty() ? std::nullopt : recorded_registers(source_.abi, mask, words.registers);
+      words.registers.empty() ? std::nullopt : walk::recorded_registers(source_.abi, mask, words.registers);
   Sample& sample = sample_;
   sample.words = &words;
   sample.process = words.process;
@@ -221,17 +221,17 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
     ++left_out_;
     return;
   }
-  AddressSpace& space = *space_of(words.process);
+  walk::AddressSpace& space = *space_of(words.process);
   sample.program = programs_[words.process].file;
   if (space.jit_code() != nullptr) space.jit_code()->go_to(sample.time);
-  put_part(words.call_chain, chain_mark::kernel, sample.kernel);
+  put_part(words.call_chain, recorded::chain_mark::kernel, sample.kernel);
   const auto cookie = cookie_of(words.call_chain);
   const bool has_come =
       cookie && source_.deferred != nullptr && source_.deferred->put(*cookie, words.thread, deferred_);
-  put_part(has_come ? deferred_ : words.call_chain, chain_mark::user, user_part_);
+  put_part(has_come ? deferred_ : words.call_chain, recorded::chain_mark::user, user_part_);
   // perf also records registers alone (--user-regs).
   const bool is_as_recorded =
-      !user_part_.empty() && (!registers || (record.layout->sample_type & sample_bit::user_stack) == 0);
+      !user_part_.empty() && (!registers || (record.layout->sample_type & perf::sample_bit::user_stack) == 0);
   const bool never_came = cookie && !has_come && !is_as_recorded && !registers;
   const bool has_user_pc = words.pc != 0 && (record.flags & cpu_mode) == user_mode;
   sample.has_user_stack = registers || is_as_recorded || never_came || has_user_pc;
@@ -243,17 +243,17 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
     sample.user.is_as_recorded = true;
     for (const std::uint64_t pc : user_part_) {
       // All but the first one are return addresses.
-      Frame& frame = sample.user.frames.emplace_back(Frame{pc, sample.user.frames.empty()});
+      walk::Frame& frame = sample.user.frames.emplace_back(walk::Frame{pc, sample.user.frames.empty()});
       // No program has the first 64 KiB (vm.mmap_min_addr). In our own chains, such an entry is between both ends of a
       // deep stack.
       if (pc <= most_left_out && record.layout->excludes_user_chain && sample.user.frames.size() > 1) {
-        frame = {.pc_is_exact = false, .left_out = pc == 0 ? Frame::some : static_cast<std::uint32_t>(pc)};
+        frame = {.pc_is_exact = false, .left_out = pc == 0 ? walk::Frame::some : static_cast<std::uint32_t>(pc)};
       } else {
         frame.location = space.location_of(frame.instruction());
       }
     }
     // A chain does not say whether it has all frames, but for those that are left out here.
-    const bool has_ends = keep_both_ends(sample.user.frames, walker.most_frames());
+    const bool has_ends = walk::keep_both_ends(sample.user.frames, walker.most_frames());
     sample.user.stop = has_ends ? unwind::Stop::Outermost : unwind::Stop::Stepped;
   } else if (registers && sample.has_user_stack) {
     walk_recorded(record, *registers, space, walker);
@@ -269,4 +269,4 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   take(sample);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

@@ -22,7 +22,7 @@
 #include "trace/walk/outer_stack.hpp"
 #include "trace/walk/stack.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 /// One sample, its stack walked.
 struct Sample {
@@ -35,7 +35,7 @@ struct Sample {
   std::uint64_t period = 1;           ///< how many of the event it stands for
   std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
   bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
-  Stack user;
+  walk::Stack user;
   const SampleWords* words = nullptr;  ///< as it was recorded, until the next one
 };
 
@@ -57,9 +57,9 @@ struct RecordSource {
 class RecordedPrograms {
  public:
   /// Asked for the file of each mapping that a stack leads to, and so of one file several times.
-  using OpenFile = std::function<OpenedFile(const Mapping&)>;
+  using OpenFile = std::function<walk::OpenedFile(const walk::Mapping&)>;
   /// Asked for each mapping. Null: it is not that of a jitdump.
-  using OpenJitCode = std::function<std::shared_ptr<JitCode>(const Mapping&)>;
+  using OpenJitCode = std::function<std::shared_ptr<walk::JitCode>(const walk::Mapping&)>;
   /// The sample's locations stay as long as the programs.
   using TakeSample = std::function<void(const Sample&)>;
 
@@ -79,11 +79,11 @@ class RecordedPrograms {
   std::uint64_t unknown() const { return unknown_; }
 
   /// Takes the next record, in order of time. A sample is walked, and handed to `take`.
-  void take(const PerfRecord& record, Walker& walker, const TakeSample& take);
+  void take(const perf::PerfRecord& record, walk::Walker& walker, const TakeSample& take);
 
  private:
   /// Shared by programs that were forked, until one maps something.
-  using Space = std::shared_ptr<AddressSpace>;
+  using Space = std::shared_ptr<walk::AddressSpace>;
 
   /// A program runs on while it has threads, also when its first one, which has its number, has ended.
   struct Program {
@@ -95,15 +95,16 @@ class RecordedPrograms {
     bool has_run = true;       ///< false: as far as is known, it is still being executed by the one before
   };
 
-  void take_mapping(const PerfRecord& record);
-  void take_kernel(const PerfRecord& record);
-  void take_name(const PerfRecord& record);
-  void take_fork(const PerfRecord& record);
-  void take_exit(const PerfRecord& record);
-  void take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take);
-  void walk_recorded(const PerfRecord& record, const unwind::Registers& registers, AddressSpace& space, Walker& walker);
+  void take_mapping(const perf::PerfRecord& record);
+  void take_kernel(const perf::PerfRecord& record);
+  void take_name(const perf::PerfRecord& record);
+  void take_fork(const perf::PerfRecord& record);
+  void take_exit(const perf::PerfRecord& record);
+  void take_sample(const perf::PerfRecord& record, walk::Walker& walker, const TakeSample& take);
+  void walk_recorded(const perf::PerfRecord& record, const unwind::Registers& registers, walk::AddressSpace& space,
+                     walk::Walker& walker);
   void put_names(Sample& sample) const;
-  bool is_of_program_before(const PerfRecord& record, std::uint64_t pc);
+  bool is_of_program_before(const perf::PerfRecord& record, std::uint64_t pc);
   Space& space_of(int process);
 
   RecordSource source_;
@@ -115,16 +116,16 @@ class RecordedPrograms {
   std::uint64_t records_ = 0;  ///< taken
   std::optional<KernelMark> kernel_mark_;
   bool had_sample_ = false;
-  std::shared_ptr<Locations> locations_ = std::make_shared<Locations>();
+  std::shared_ptr<walk::Locations> locations_ = std::make_shared<walk::Locations>();
   std::map<int, Program> programs_;
   std::uint64_t programs_begun_ = 0;
-  std::optional<OuterStacks> outer_stacks_;  ///< none: earlier samples are not used
-  std::uint64_t copied_parts_ = 0;           ///< of mappings, for programs that were forked
-  SeededMap<int, std::string> names_;        ///< of threads
-  std::vector<std::uint64_t> user_part_;     ///< of the last sample's call chain
-  std::vector<std::uint64_t> deferred_;      ///< the chain that the last such sample waited for
-  SampleWords words_;                        ///< of the last sample, as is the next: their room is used again
+  std::optional<walk::OuterStacks> outer_stacks_;  ///< none: earlier samples are not used
+  std::uint64_t copied_parts_ = 0;                 ///< of mappings, for programs that were forked
+  SeededMap<int, std::string> names_;              ///< of threads
+  std::vector<std::uint64_t> user_part_;           ///< of the last sample's call chain
+  std::vector<std::uint64_t> deferred_;            ///< the chain that the last such sample waited for
+  SampleWords words_;                              ///< of the last sample, as is the next: their room is used again
   Sample sample_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

@@ -12,7 +12,7 @@
 #include "trace/recorded/deferred_chains.hpp"
 #include "trace/recorded/recorded_programs.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 /// An event of which there are samples.
 struct SampledEvent {
@@ -25,7 +25,7 @@ struct SampledEvent {
 };
 
 /// Of the layouts; there are as many names.
-std::vector<SampledEvent> sampled_events(const EventLayouts& layouts, const std::vector<std::string>& names);
+std::vector<SampledEvent> sampled_events(const perf::EventLayouts& layouts, const std::vector<std::string>& names);
 
 /// A recording, from its first sample to its last one.
 class Recording {
@@ -35,7 +35,7 @@ class Recording {
 
   Recording(MappedFile file, OpenFile open_file, RecordedPrograms::OpenJitCode open_jit_code = {});
 
-  const PerfDataFile& file() const { return file_; }
+  const perf::PerfDataFile& file() const { return file_; }
   /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return programs_.kernel_mark(); }
 
@@ -50,14 +50,14 @@ class Recording {
   std::uint64_t unknown() const { return programs_.unknown(); }
 
   /// Chosen samples by time, and all records, each sample's after it. `progress`: records done.
-  void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
-                const std::function<void(const PerfRecord&)>& take_record = {});
+  void walk_all(walk::Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
+                const std::function<void(const perf::PerfRecord&)>& take_record = {});
 
  private:
-  PerfDataFile file_;
+  perf::PerfDataFile file_;
   SampleChoice choice_;
   DeferredChains deferred_;
   RecordedPrograms programs_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

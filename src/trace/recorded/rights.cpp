@@ -8,7 +8,7 @@
 
 #include "support/mapped_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 namespace {
 
@@ -42,4 +42,4 @@ void give_up_rights(const std::vector<std::filesystem::path>& writable) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::syscall(restrict_self, rules.number(), 0);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 /// From now on, this thread and those that it starts cannot start a program, and change no file but in the directories
 /// `writable` and those below. Files that are open stay as they are. Does nothing where the kernel has no Landlock
@@ -13,4 +13,4 @@ namespace sframe_gen::trace {
 /// a mistake in that code must not give away more than the answer.
 void give_up_rights(const std::vector<std::filesystem::path>& writable);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstddef>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> read_time_range(std::stri
   return std::pair(*begin, *end);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

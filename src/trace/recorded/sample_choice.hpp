@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 /// Which samples of a recording are shown. Each condition that is empty holds for all.
 struct SampleChoice {
@@ -29,4 +29,4 @@ struct SampleChoice {
 /// six decimals holds for its whole microsecond. None: it is no such time, or its end is before its begin.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> read_time_range(std::string_view text);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

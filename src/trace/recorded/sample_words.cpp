@@ -9,7 +9,7 @@
 #include "elf/notes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 namespace {
 
@@ -55,8 +55,8 @@ void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const ch
   for (std::size_t i = 0; i < count; ++i) words[i] = load<std::uint64_t>(bytes.subspan(i * size), endian);
 }
 
-void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& origin, SampleWords& words) {
-  const EventLayout& layout = *record.layout;
+void read_sample(const perf::PerfRecord& record, Endian endian, const InputOrigin& origin, SampleWords& words) {
+  const perf::EventLayout& layout = *record.layout;
   ByteReader reader(record.body, endian, origin, record.offset + 8);
   const auto has = [&](std::uint64_t bit) { return (layout.sample_type & bit) != 0; };
   const auto skip = [&](std::uint64_t bit, const char* what) {
@@ -68,30 +68,31 @@ void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& ori
   words.registers.clear();
   words.stack.bytes = {};
   const auto place = [&] { return record.body.size() - static_cast<std::size_t>(reader.left()); };
-  skip(sample_bit::identifier, "identifier");
-  if (has(sample_bit::ip)) words.pc = reader.u64("PC");
-  if (has(sample_bit::thread)) {
+  skip(perf::sample_bit::identifier, "identifier");
+  if (has(perf::sample_bit::ip)) words.pc = reader.u64("PC");
+  if (has(perf::sample_bit::thread)) {
     words.process = reader.i32("process");
     words.thread = reader.i32("thread");
   }
-  skip(sample_bit::time, "time");
-  skip(sample_bit::address, "address");
-  skip(sample_bit::id, "ID");
-  skip(sample_bit::stream_id, "stream");
-  skip(sample_bit::processor, "processor");
-  words.period = has(sample_bit::period) ? reader.u64("period") : layout.period;
-  if (has(sample_bit::read)) skip_read(reader, layout.read_format);
+  skip(perf::sample_bit::time, "time");
+  skip(perf::sample_bit::address, "address");
+  skip(perf::sample_bit::id, "ID");
+  skip(perf::sample_bit::stream_id, "stream");
+  skip(perf::sample_bit::processor, "processor");
+  words.period = has(perf::sample_bit::period) ? reader.u64("period") : layout.period;
+  if (has(perf::sample_bit::read)) skip_read(reader, layout.read_format);
   words.chain_begin = place();
-  if (has(sample_bit::call_chain)) read_words(reader, reader.u64("length"), endian, "call chain", words.call_chain);
+  if (has(perf::sample_bit::call_chain))
+    read_words(reader, reader.u64("length"), endian, "call chain", words.call_chain);
   words.chain_end = place();
-  if (has(sample_bit::raw)) reader.take(reader.u32("size of raw data"), "raw data");
-  if (has(sample_bit::branches)) skip_branches(reader, layout.branch_type);
+  if (has(perf::sample_bit::raw)) reader.take(reader.u32("size of raw data"), "raw data");
+  if (has(perf::sample_bit::branches)) skip_branches(reader, layout.branch_type);
   words.registers_begin = place();
-  if (has(sample_bit::user_registers) && reader.u64("kind of registers") != 0) {
+  if (has(perf::sample_bit::user_registers) && reader.u64("kind of registers") != 0) {
     const auto count = static_cast<std::uint64_t>(std::popcount(layout.user_registers));
     read_words(reader, count, endian, "registers", words.registers);
   }
-  if (has(sample_bit::user_stack)) read_user_stack(reader, words);
+  if (has(perf::sample_bit::user_stack)) read_user_stack(reader, words);
   words.stack_end = place();
 }
 
@@ -108,20 +109,20 @@ bool RecordedStack::read_word(void* context, std::uint64_t address, void* bytes)
   return true;
 }
 
-MappingWords read_mapping(const PerfRecord& record, Endian endian, const InputOrigin& origin) {
+MappingWords read_mapping(const perf::PerfRecord& record, Endian endian, const InputOrigin& origin) {
   constexpr std::uint16_t of_data = 1U << 13U, has_build_id = 1U << 14U;
   constexpr std::uint32_t executable = 4;
   ByteReader reader(record.body, endian, origin, record.offset + 8);
   MappingWords words;
   words.process = reader.i32("process");
   reader.u32("thread");
-  Mapping& mapping = words.mapping;
+  walk::Mapping& mapping = words.mapping;
   mapping.process = words.process;
   mapping.begin = reader.u64("address");
   mapping.end = mapping.begin + reader.u64("size");
   mapping.file_offset = reader.u64("offset");
   words.is_code = (record.flags & of_data) == 0;
-  if (record.type == record_type::map2) {
+  if (record.type == perf::record_type::map2) {
     constexpr std::size_t identity_size = 24, most_id = 20;
     const auto identity = reader.take(identity_size, "file");
     if ((record.flags & has_build_id) != 0) {
@@ -140,4 +141,4 @@ MappingWords read_mapping(const PerfRecord& record, Endian endian, const InputOr
   return words;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

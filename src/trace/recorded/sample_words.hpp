@@ -12,7 +12,7 @@
 #include "trace/perf/record.hpp"
 #include "trace/walk/address_space.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::recorded {
 
 /// A stack as it was recorded: a piece of memory from SP upwards.
 struct RecordedStack {
@@ -45,7 +45,7 @@ void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const ch
                 std::vector<std::uint64_t>& words);
 
 /// Reads a sample into `words`, whose room is used again. Throws MalformedInput.
-void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& origin, SampleWords& words);
+void read_sample(const perf::PerfRecord& record, Endian endian, const InputOrigin& origin, SampleWords& words);
 
 /// Reads a text that ends at a zero or with the record.
 std::string text_at(ByteReader& reader);
@@ -54,10 +54,10 @@ std::string text_at(ByteReader& reader);
 struct MappingWords {
   int process = 0;
   bool is_code = false;
-  Mapping mapping;
+  walk::Mapping mapping;
 };
 
 /// Reads a record of the type map or map2. Throws MalformedInput.
-MappingWords read_mapping(const PerfRecord& record, Endian endian, const InputOrigin& origin);
+MappingWords read_mapping(const perf::PerfRecord& record, Endian endian, const InputOrigin& origin);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::recorded

@@ -16,7 +16,7 @@
 #include "trace/report/own_name.hpp"
 #include "trace/report/text_report.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 namespace {
 
@@ -158,9 +158,9 @@ void FoldedStacks::add_name(std::string_view name, std::string_view mark) {
 
 /// The function, and after it the calls that were inlined, as the scripts of the first flame graphs mark them:
 /// "copy_[i]".
-void FoldedStacks::add_frame(const Frame& frame) {
+void FoldedStacks::add_frame(const walk::Frame& frame) {
   if (frame.left_out != 0) return add_name(text_of_left_out(frame));
-  const NamedFrame named = trace::named(frame);
+  const NamedFrame named = trace::report::named(frame);
   if (named.function.empty()) {
     add_name("[" + std::string(named.file.empty() ? "unknown" : short_name(named.file)) + "]");
   } else {
@@ -172,7 +172,7 @@ void FoldedStacks::add_frame(const Frame& frame) {
   }
 }
 
-void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
+void FoldedStacks::add(recorded::KernelNames& kernel, const recorded::Sample& sample) {
   stack_.clear();
   add_name(sample.name);
   if (sample.user.is_deferred) add_name("[deferred]");
@@ -272,4 +272,4 @@ void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const Flam
   out << "\n];" << flame_graph_script << "})();\n]]></script>\n</svg>\n";
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

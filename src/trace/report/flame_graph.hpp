@@ -14,7 +14,7 @@
 #include "trace/recorded/recording.hpp"
 #include "trace/report/weight.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 /// Samples with the same frames counted together, in the form that flame graphs are made of:
 /// "bash;main;read;copy_[i];vfs_read_[k] 12". _[k] marks the kernel's functions, _[i] inlined calls.
@@ -25,7 +25,7 @@ class FoldedStacks {
   using Stack = std::vector<Id>;
   using Counted = std::pair<const Stack, Weight>;
 
-  void add(KernelNames& kernel, const Sample& sample);
+  void add(recorded::KernelNames& kernel, const recorded::Sample& sample);
   /// UTF-8, without the form's own marks, and not long.
   const std::string& name(Id id) const { return *names_[id]; }
   std::size_t name_count() const { return names_.size(); }
@@ -38,7 +38,7 @@ class FoldedStacks {
 
  private:
   void add_name(std::string_view name, std::string_view mark = {});
-  void add_frame(const Frame& frame);
+  void add_frame(const walk::Frame& frame);
   std::vector<const Counted*> ordered(char between_names) const;
 
   SeededMap<std::string, Id> ids_;
@@ -59,4 +59,4 @@ struct FlameGraphStyle {
 };
 void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const FlameGraphStyle& style);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

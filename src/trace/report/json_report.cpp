@@ -5,20 +5,20 @@
 #include "support/text.hpp"
 #include "trace/walk/stack.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 namespace {
 
 using nlohmann::ordered_json;
 
-void add_source(ordered_json& json, const SourceLine& place) {
+void add_source(ordered_json& json, const walk::SourceLine& place) {
   if (!place.file.empty()) json["source"] = place.file;
   if (place.line != 0) json["line"] = place.line;
 }
 
 ordered_json inlined_of(const NamedFrame& named) {
   ordered_json calls = ordered_json::array();
-  for (const InlinedCall& inlined : named.inlined) {
+  for (const walk::InlinedCall& inlined : named.inlined) {
     ordered_json call = ordered_json::object();
     if (!inlined.function.empty()) call["function"] = inlined.function;
     add_source(call, inlined.place);
@@ -27,16 +27,16 @@ ordered_json inlined_of(const NamedFrame& named) {
   return calls;
 }
 
-ordered_json frames_of(const Stack& stack) {
+ordered_json frames_of(const walk::Stack& stack) {
   ordered_json frames = ordered_json::array();
-  for (const Frame& frame : stack.frames) {
+  for (const walk::Frame& frame : stack.frames) {
     if (frame.left_out != 0) {
       ordered_json json = ordered_json::object();
-      json["left_out"] = frame.left_out == Frame::some ? ordered_json() : ordered_json(frame.left_out);
+      json["left_out"] = frame.left_out == walk::Frame::some ? ordered_json() : ordered_json(frame.left_out);
       frames.push_back(std::move(json));
       continue;
     }
-    const NamedFrame named = trace::named(frame);
+    const NamedFrame named = trace::report::named(frame);
     ordered_json json{{"pc", hex(named.pc)}};
     if (!named.function.empty()) {
       json["function"] = named.function;
@@ -56,7 +56,7 @@ ordered_json frames_of(const Stack& stack) {
   return frames;
 }
 
-void add_end(ordered_json& json, const Stack& stack, const std::optional<StackEnd>& cut) {
+void add_end(ordered_json& json, const walk::Stack& stack, const std::optional<walk::StackEnd>& cut) {
   // A recorded call chain does not say.
   if (stack.is_as_recorded) {
     json["recorded"] = true;
@@ -64,10 +64,10 @@ void add_end(ordered_json& json, const Stack& stack, const std::optional<StackEn
     json["whole"] = stack.is_whole();
   }
   if (cut) json["cut"] = {{"file", cut->file}, {"reason", cut->reason}, {"address", cut->place}};
-  const auto comparison = comparison_of(stack);
+  const auto comparison = walk::comparison_of(stack);
   if (!comparison) return;
-  ordered_json dwarf{{"match", text_of(comparison->match)}, {"frames", comparison->dwarf_last + 1}};
-  if (comparison->match == Match::Different) dwarf["differs"] = comparison->frame;
+  ordered_json dwarf{{"match", walk::text_of(comparison->match)}, {"frames", comparison->dwarf_last + 1}};
+  if (comparison->match == walk::Match::Different) dwarf["differs"] = comparison->frame;
   if (comparison->dwarf_frame) dwarf["pc"] = hex(comparison->dwarf_frame->pc);
   if (!comparison->dwarf_cut.empty()) dwarf["cut"] = comparison->dwarf_cut;
   json["dwarf"] = std::move(dwarf);
@@ -92,7 +92,8 @@ std::string quoted_for_script(const std::string& text) {
   return quoted;
 }
 
-void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack, const std::optional<StackEnd>& cut) {
+void write_json(std::ostream& out, const ThreadStack& thread, const walk::Stack& stack,
+                const std::optional<walk::StackEnd>& cut) {
   ordered_json json{{"process", thread.process}, {"thread", thread.thread}, {"name", thread.name}};
   if (thread.signal != 0) json["signal"] = thread.signal;
   if (!thread.missing.empty()) {
@@ -104,8 +105,8 @@ void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack
   write_line(out, json);
 }
 
-void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const SampledEvent& event,
-                const std::optional<StackEnd>& cut) {
+void write_json(std::ostream& out, recorded::KernelNames& kernel, const recorded::Sample& sample,
+                const recorded::SampledEvent& event, const std::optional<walk::StackEnd>& cut) {
   ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name},
                     {"ns", sample.time},         {"event", event.name},     {"period", sample.period}};
   ordered_json frames = ordered_json::array();
@@ -122,4 +123,4 @@ void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, co
   write_line(out, json);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

@@ -1,6 +1,6 @@
 #include "trace/report/own_name.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 namespace {
 
@@ -63,4 +63,4 @@ std::string short_label(std::string_view name) {
   return label;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

@@ -12,7 +12,7 @@
 #include "support/utf8.hpp"
 #include "trace/perf/event_names.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 namespace {
 
@@ -80,7 +80,7 @@ void add_label(protozero::pbf_writer& sample, std::uint64_t key, protozero::pbf_
   label.add_uint64(field, value);
 }
 
-bool is_in_file(const Frame& frame) {
+bool is_in_file(const walk::Frame& frame) {
   return frame.location != nullptr && !frame.location->is_of_no_file() && frame.location->of->opened.file != nullptr;
 }
 
@@ -142,9 +142,9 @@ PprofProfile::Id PprofProfile::mapping_named(std::string_view name) {
 }
 
 /// Addresses in a file are as its first segment with code has them.
-PprofProfile::Id PprofProfile::mapping_of(const NamedFrame& named, const Frame& frame) {
+PprofProfile::Id PprofProfile::mapping_of(const NamedFrame& named, const walk::Frame& frame) {
   if (!is_in_file(frame)) return mapping_named(named.file);
-  const CodeFile* const file = frame.location->of->opened.file.get();
+  const walk::CodeFile* const file = frame.location->of->opened.file.get();
   const auto [found, is_new] = file_mappings_.try_emplace(file, mappings_.size() + 1);
   if (!is_new) return found->second;
   Mapping mapping{.file_name = text(named.file), .build_id = text(elf::hex_digits(elf::build_id(file->image())))};
@@ -174,33 +174,33 @@ PprofProfile::Id PprofProfile::location(Id mapping, std::uint64_t address, std::
 /// A function without a name has none, unless calls are inlined there.
 std::vector<PprofProfile::Line> PprofProfile::lines_of(const NamedFrame& named) {
   std::vector<Line> lines;
-  const auto add = [&](std::string_view name, std::string_view symbol, const SourceLine& place) {
+  const auto add = [&](std::string_view name, std::string_view symbol, const walk::SourceLine& place) {
     lines.push_back({function(name.empty() ? "[unknown]" : name, symbol, place.file), place.line});
   };
-  for (const InlinedCall& call : named.inlined) add(call.function, call.symbol, call.place);
+  for (const walk::InlinedCall& call : named.inlined) add(call.function, call.symbol, call.place);
   if (!named.function.empty() || !lines.empty()) add(named.function, named.symbol, named.place);
   return lines;
 }
 
-PprofProfile::Id PprofProfile::location_of(const Frame& frame) {
+PprofProfile::Id PprofProfile::location_of(const walk::Frame& frame) {
   if (frame.left_out != 0) return location(mapping_named({}), 0, {{function(text_of_left_out(frame), {}, {}), 0}});
   Id& id = frame_ids_[{frame.location, frame.pc, frame.pc_is_exact}];
   if (id == 0) {
-    const NamedFrame named = trace::named(frame);
+    const NamedFrame named = trace::report::named(frame);
     const std::uint64_t bias = is_in_file(frame) ? frame.location->bias : 0;
     id = location(mapping_of(named, frame), frame.instruction() - bias, lines_of(named));
   }
   return id;
 }
 
-void PprofProfile::add(KernelNames& kernel, const Sample& sample) {
+void PprofProfile::add(recorded::KernelNames& kernel, const recorded::Sample& sample) {
   key_.assign({static_cast<Id>(sample.event), static_cast<Id>(sample.process), static_cast<Id>(sample.thread),
                text(sample.process_name), text(sample.name)});
   for (const std::uint64_t pc : sample.kernel) {
     const std::string_view name = kernel.name_at(pc);
-    key_.push_back(location(mapping_named(kernel_file), pc, lines_of({.function = name, .file = {}})));
+    key_.push_back(location(mapping_named(recorded::kernel_file), pc, lines_of({.function = name, .file = {}})));
   }
-  for (const Frame& frame : sample.user.frames) key_.push_back(location_of(frame));
+  for (const walk::Frame& frame : sample.user.frames) key_.push_back(location_of(frame));
   samples_[key_].add(sample.period);
   totals_[sample.event].add(sample.period);
   if (!sample.program.empty()) ++programs_[std::string(sample.program)];
@@ -244,9 +244,9 @@ std::string name_of_type(std::string_view event) {
 }  // namespace
 
 /// What the event itself counts.
-PprofProfile::ValueType PprofProfile::own_value_of(const SampledEvent& event) {
+PprofProfile::ValueType PprofProfile::own_value_of(const recorded::SampledEvent& event) {
   const bool is_alone = totals_.size() <= 1;
-  const Id type = is_alone && event.counts_cpu_time ? Id{Cpu} : text(name_of_type(without_modifiers(event.name)));
+  const Id type = is_alone && event.counts_cpu_time ? Id{Cpu} : text(name_of_type(perf::without_modifiers(event.name)));
   return {type, event.counts_cpu_time ? Id{Nanoseconds} : Id{Count}};
 }
 
@@ -255,9 +255,9 @@ void PprofProfile::append_types(std::string& bytes, const ProfileHead& head) {
   protozero::pbf_writer profile(bytes);
   if (totals_.empty()) totals_[0];
   for (const auto& [number, total] : totals_) {
-    const SampledEvent& event = head.events[number];
+    const recorded::SampledEvent& event = head.events[number];
     const ValueType own = own_value_of(event);
-    const std::string samples = name_of_type(without_modifiers(event.name)) + "_samples";
+    const std::string samples = name_of_type(perf::without_modifiers(event.name)) + "_samples";
     add_value_type(profile, profile_field::SampleType, totals_.size() == 1 ? Id{Samples} : text(samples), Count);
     add_value_type(profile, profile_field::SampleType, own.type, own.unit);
   }
@@ -348,4 +348,4 @@ void PprofProfile::write(std::ostream& out, const ProfileHead& head) {
   out.write(packed.data(), static_cast<std::streamsize>(packed.size()));
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

@@ -16,11 +16,11 @@
 #include "trace/report/text_report.hpp"
 #include "trace/report/weight.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 /// What a profile tells besides its samples.
 struct ProfileHead {
-  std::vector<SampledEvent> events;
+  std::vector<recorded::SampledEvent> events;
   std::string comment;                          ///< the command line of the recording
   std::optional<std::int64_t> wall_minus_time;  ///< ns from the times of samples to those since 1970; none: not known
 };
@@ -33,7 +33,7 @@ class PprofProfile {
   PprofProfile(const PprofProfile&) = delete;
   PprofProfile& operator=(const PprofProfile&) = delete;
 
-  void add(KernelNames& kernel, const Sample& sample);
+  void add(recorded::KernelNames& kernel, const recorded::Sample& sample);
   /// Once.
   void write(std::ostream& out, const ProfileHead& head);
 
@@ -66,11 +66,11 @@ class PprofProfile {
   Id text(std::string_view text);
   Id function(std::string_view name, std::string_view symbol, std::string_view source_file);
   Id mapping_named(std::string_view name);
-  Id mapping_of(const NamedFrame& named, const Frame& frame);
+  Id mapping_of(const NamedFrame& named, const walk::Frame& frame);
   Id location(Id mapping, std::uint64_t address, std::vector<Line> lines);
   std::vector<Line> lines_of(const NamedFrame& named);
-  Id location_of(const Frame& frame);
-  ValueType own_value_of(const SampledEvent& event);
+  Id location_of(const walk::Frame& frame);
+  ValueType own_value_of(const recorded::SampledEvent& event);
   Id main_mapping();
   void append_types(std::string& profile, const ProfileHead& head);
   void append_samples(std::string& profile) const;
@@ -82,12 +82,12 @@ class PprofProfile {
   std::vector<Function> functions_;
   std::map<Function, Id> function_ids_;
   std::vector<Mapping> mappings_;
-  std::map<const CodeFile*, Id> file_mappings_;
+  std::map<const walk::CodeFile*, Id> file_mappings_;
   SeededMap<Id, Id> other_mappings_;  ///< by name
   std::vector<Location> locations_;
   /// By mapping, address and outermost function.
   std::map<std::tuple<Id, std::uint64_t, Id>, Id> location_ids_;
-  std::map<std::tuple<const trace::Location*, std::uint64_t, bool>, Id> frame_ids_;
+  std::map<std::tuple<const trace::walk::Location*, std::uint64_t, bool>, Id> frame_ids_;
   /// By event, process, thread, their names, and locations from the innermost one.
   std::map<std::vector<Id>, Weight> samples_;
   std::map<std::size_t, TotalWeight> totals_;      ///< by event
@@ -96,4 +96,4 @@ class PprofProfile {
   std::uint64_t first_ns_ = 0, last_ns_ = 0;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

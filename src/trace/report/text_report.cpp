@@ -32,13 +32,13 @@
 #include "support/text.hpp"
 #include "trace/walk/stack.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 namespace {
 
 /// perf calls the file of such code by the name of the map as well.
-void name_by_map(PerfMaps::OfProcess& map, const Frame& frame, NamedFrame& named) {
-  const FunctionPlace function = map.function_at(frame.instruction());
+void name_by_map(walk::PerfMaps::OfProcess& map, const walk::Frame& frame, NamedFrame& named) {
+  const walk::FunctionPlace function = map.function_at(frame.instruction());
   if (function.name.empty()) return;
   named.function = function.name;
   named.offset = function.offset + (frame.pc - frame.instruction());
@@ -47,25 +47,25 @@ void name_by_map(PerfMaps::OfProcess& map, const Frame& frame, NamedFrame& named
 
 }  // namespace
 
-NamedFrame named(const Frame& frame) {
+NamedFrame named(const walk::Frame& frame) {
   NamedFrame named{.pc = frame.pc, .function = {}, .file = {}};
   if (frame.location == nullptr) return named;
-  const Location& location = *frame.location;
+  const walk::Location& location = *frame.location;
   const std::uint64_t behind_call = frame.pc - frame.instruction();
   named.file = location.name();
   named.address = frame.pc - location.bias;
-  if (JitCode* const jit_code = location.of->jit_code.get()) {
+  if (walk::JitCode* const jit_code = location.of->jit_code.get()) {
     named.function = jit_code->name_of(location.function);
-    if (!named.function.empty()) named.offset = named.address - jit_code_address;
+    if (!named.function.empty()) named.offset = named.address - walk::jit_code_address;
     return named;
   }
-  CodeFile* const file = location.of->opened.file.get();
+  walk::CodeFile* const file = location.of->opened.file.get();
   if (file == nullptr) {
     if (location.of->opened.names) name_by_map(*location.of->opened.names, frame, named);
     return named;
   }
   std::uint64_t looked_up = named.address - behind_call;
-  FunctionPlace function = file->function_at(looked_up);
+  walk::FunctionPlace function = file->function_at(looked_up);
   named.offset = function.offset + behind_call;
   // What handlers of signals return to is no call's end, but a function's begin.
   if (function.name.empty()) {
@@ -75,14 +75,15 @@ NamedFrame named(const Frame& frame) {
   }
   named.function = function.name;
   named.symbol = function.symbol;
-  const SourceChain& source = file->source_at(looked_up);
+  const walk::SourceChain& source = file->source_at(looked_up);
   named.inlined = source.inlined;
   named.place = source.place;
   return named;
 }
 
-std::string text_of_left_out(const Frame& frame) {
-  return frame.left_out == Frame::some ? "[frames left out]" : "[" + count_of(frame.left_out, "frame") + " left out]";
+std::string text_of_left_out(const walk::Frame& frame) {
+  return frame.left_out == walk::Frame::some ? "[frames left out]"
+                                             : "[" + count_of(frame.left_out, "frame") + " left out]";
 }
 
 std::string_view short_name(std::string_view file) {
@@ -133,14 +134,14 @@ constexpr std::string_view frame_pointer_mark = " [by frame pointer]", inlined_m
 constexpr std::string_view code_mark = " [by code]", earlier_mark = " [from an earlier sample]";
 
 /// How a frame was found, if not by the sample's memory and rows.
-void append_marks(std::string& text, const Frame& frame) {
+void append_marks(std::string& text, const walk::Frame& frame) {
   if (frame.by_frame_pointer) text += frame_pointer_mark;
   if (frame.by_code) text += code_mark;
   if (frame.from_earlier_sample) text += earlier_mark;
 }
 
 /// "  /src/io.c:12" on a line of its own; nothing if it is not known, or not wanted.
-void append_source_line(std::string& text, std::string_view indent, const SourceLine& place) {
+void append_source_line(std::string& text, std::string_view indent, const walk::SourceLine& place) {
   if (place.file.empty()) return;
   text.append(indent).append(place.file) += ':';
   if (place.line == 0) {
@@ -165,8 +166,8 @@ std::string text_of_place(const NamedFrame& named) {
 }
 
 /// Where DWARF leads elsewhere, or not as far.
-void write_comparison(std::ostream& out, const Comparison& comparison, std::string_view indent) {
-  if (comparison.match == Match::Different) {
+void write_comparison(std::ostream& out, const walk::Comparison& comparison, std::string_view indent) {
+  if (comparison.match == walk::Match::Different) {
     out << indent << "differs: frame " << comparison.frame << " is ";
     if (comparison.dwarf_frame) {
       out << text_of_place(named(*comparison.dwarf_frame));
@@ -181,16 +182,18 @@ void write_comparison(std::ostream& out, const Comparison& comparison, std::stri
 }
 
 /// What cut the stack, and where DWARF leads elsewhere.
-void write_end(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut, std::string_view indent) {
-  if (cut) out << indent << "cut: " << text_of(*cut) << (cut->place.empty() ? "" : " (" + cut->place + ")") << '\n';
-  if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison, indent);
+void write_end(std::ostream& out, const walk::Stack& stack, const std::optional<walk::StackEnd>& cut,
+               std::string_view indent) {
+  if (cut)
+    out << indent << "cut: " << walk::text_of(*cut) << (cut->place.empty() ? "" : " (" + cut->place + ")") << '\n';
+  if (const auto comparison = walk::comparison_of(stack)) write_comparison(out, *comparison, indent);
 }
 
 constexpr std::size_t remembered = 8192, most_kept = std::size_t{1} << 19U;
 /// Names of templates can have kilobytes.
 constexpr std::size_t longest_remembered = 1024;
 
-bool is_same(const Frame& frame, const Frame& other) {
+bool is_same(const walk::Frame& frame, const walk::Frame& other) {
   return frame.location == other.location && frame.pc == other.pc && frame.pc_is_exact == other.pc_is_exact &&
          frame.by_frame_pointer == other.by_frame_pointer && frame.by_code == other.by_code &&
          frame.from_earlier_sample == other.from_earlier_sample;
@@ -198,12 +201,14 @@ bool is_same(const Frame& frame, const Frame& other) {
 
 }  // namespace
 
-SampleText::SampleText(std::ostream& out, KernelNames& kernel) : out_(out), kernel_(kernel), lines_(remembered) {}
+SampleText::SampleText(std::ostream& out, recorded::KernelNames& kernel)
+    : out_(out), kernel_(kernel), lines_(remembered) {}
 
-void SampleText::add(const Sample& sample, const SampledEvent& event, const std::optional<StackEnd>& cut) {
+void SampleText::add(const recorded::Sample& sample, const recorded::SampledEvent& event,
+                     const std::optional<walk::StackEnd>& cut) {
   add_head(sample, event);
   for (const std::uint64_t pc : sample.kernel) add_kernel_frame(pc);
-  for (const Frame& frame : sample.user.frames) add_frame(frame);
+  for (const walk::Frame& frame : sample.user.frames) add_frame(frame);
   if (cut || sample.user.by_dwarf) {
     std::ostringstream end;
     write_end(end, sample.user, cut, "# ");
@@ -218,7 +223,7 @@ void SampleText::finish() {
   text_.clear();
 }
 
-void SampleText::add_head(const Sample& sample, const SampledEvent& event) {
+void SampleText::add_head(const recorded::Sample& sample, const recorded::SampledEvent& event) {
   constexpr std::uint64_t ns_in_s = 1'000'000'000, ns_in_us = 1000;
   constexpr std::size_t us_digits = 6;
   text_.append(sample.name) += ' ';
@@ -232,13 +237,13 @@ void SampleText::add_head(const Sample& sample, const SampledEvent& event) {
   text_.append(" ").append(event.name).append(":\n");
 }
 
-SampleText::Line& SampleText::line_for(const Frame& frame) {
+SampleText::Line& SampleText::line_for(const walk::Frame& frame) {
   const auto location = reinterpret_cast<std::uintptr_t>(frame.location);
   return lines_[chained(mixed(frame.pc), location + (frame.pc_is_exact ? 1 : 0)) % remembered];
 }
 
 void SampleText::add_kernel_frame(std::uint64_t pc) {
-  const Frame frame{pc, true, &in_kernel_};
+  const walk::Frame frame{pc, true, &in_kernel_};
   Line& line = line_for(frame);
   if (!is_same(line.frame, frame)) {
     const std::string_view name = kernel_.name_at(pc);
@@ -250,7 +255,7 @@ void SampleText::add_kernel_frame(std::uint64_t pc) {
   text_ += line.text;
 }
 
-void SampleText::add_frame(const Frame& frame) {
+void SampleText::add_frame(const walk::Frame& frame) {
   Line& line = line_for(frame);
   if (frame.location != nullptr && is_same(line.frame, frame)) {
     text_ += line.text;
@@ -262,9 +267,9 @@ void SampleText::add_frame(const Frame& frame) {
     text_.append(" ").append(text_of_left_out(frame)).append(" ([unknown])\n");
     return;
   }
-  const NamedFrame named = trace::named(frame);
+  const NamedFrame named = trace::report::named(frame);
   constexpr std::string_view indent = "  ";
-  for (const InlinedCall& call : named.inlined) {
+  for (const walk::InlinedCall& call : named.inlined) {
     append_hex(text_, named.pc, address_digits, ' ');
     text_ += ' ';
     text_.append(call.function.empty() ? "[unknown]" : call.function).append(inlined_mark);
@@ -307,10 +312,10 @@ void append_frame_number(std::string& text, std::size_t number) {
 
 }  // namespace
 
-void write_stack(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut) {
+void write_stack(std::ostream& out, const walk::Stack& stack, const std::optional<walk::StackEnd>& cut) {
   constexpr std::string_view indent = "    ";
   std::size_t number = 0;
-  for (const Frame& frame : stack.frames) {
+  for (const walk::Frame& frame : stack.frames) {
     std::string text;
     if (frame.left_out != 0) {
       append_frame_number(text, number);
@@ -318,8 +323,8 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Stac
       out << text << text_of_left_out(frame) << '\n';
       continue;
     }
-    const NamedFrame named = trace::named(frame);
-    for (const InlinedCall& call : named.inlined) {
+    const NamedFrame named = trace::report::named(frame);
+    for (const walk::InlinedCall& call : named.inlined) {
       append_frame_number(text, number++);
       text += "0x";
       append_hex(text, named.pc, address_digits, '0');
@@ -339,7 +344,7 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Stac
 namespace {
 
 /// Whether a program or a thread begins there: where an ELF file is entered, or by the function's name.
-bool begins_at(const Frame& frame) {
+bool begins_at(const walk::Frame& frame) {
   constexpr std::array names{"_start",       "clone",          "clone3",         "__clone",       "__clone3",
                              "thread_start", "runtime.goexit", "runtime.mstart", "runtime.rt0_go"};
   const auto file = frame.location == nullptr ? nullptr : frame.location->file();
@@ -354,42 +359,43 @@ bool begins_at(const Frame& frame) {
 }  // namespace
 
 /// A recorded chain does not say whether it is whole, but its end does.
-void StackTotals::add_call_chain(const Stack& stack) {
+void StackTotals::add_call_chain(const walk::Stack& stack) {
   ++as_recorded_;
   if (!stack.is_deferred && !stack.frames.empty() && stack.stop != unwind::Stop::Stepped &&
       begins_at(stack.frames.back()))
     ++whole_;
-  for (const Frame& frame : stack.frames) {
-    const Location* const location = frame.location;
+  for (const walk::Frame& frame : stack.frames) {
+    const walk::Location* const location = frame.location;
     if (location != nullptr && !location->is_of_no_file() && !location->why_not().empty()) ++unnamed_[location];
   }
 }
 
-void StackTotals::add(const Stack& stack, const std::optional<StackEnd>& cut) {
+void StackTotals::add(const walk::Stack& stack, const std::optional<walk::StackEnd>& cut) {
   ++stacks_;
-  frames_ += count_frames(stack.frames);
-  by_frame_pointer_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_frame_pointer));
-  by_code_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_code));
+  frames_ += walk::count_frames(stack.frames);
+  by_frame_pointer_ +=
+      static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &walk::Frame::by_frame_pointer));
+  by_code_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &walk::Frame::by_code));
   from_earlier_sample_ +=
-      static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::from_earlier_sample));
+      static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &walk::Frame::from_earlier_sample));
   if (stack.is_as_recorded) {
     add_call_chain(stack);
   } else if (stack.is_whole()) {
     ++whole_;
   }
   if (cut) {
-    ++cuts_[text_of(*cut)];
-    const Location* const last = stack.frames.empty() ? nullptr : stack.frames.back().location;
+    ++cuts_[walk::text_of(*cut)];
+    const walk::Location* const last = stack.frames.empty() ? nullptr : stack.frames.back().location;
     has_cut_in_no_file_ = has_cut_in_no_file_ || (last != nullptr && last->is_of_no_file());
   }
-  has_java_ = has_java_ || std::ranges::any_of(stack.frames, [](const Frame& frame) {
+  has_java_ = has_java_ || std::ranges::any_of(stack.frames, [](const walk::Frame& frame) {
                 return frame.location != nullptr && frame.location->name().ends_with("/libjvm.so");
               });
-  const auto comparison = comparison_of(stack);
+  const auto comparison = walk::comparison_of(stack);
   if (!comparison) return;
   ++compared_;
-  different_ += comparison->match == Match::Different ? 1U : 0U;
-  equal_ += comparison->match == Match::Equal ? 1U : 0U;
+  different_ += comparison->match == walk::Match::Different ? 1U : 0U;
+  equal_ += comparison->match == walk::Match::Equal ? 1U : 0U;
   if (!comparison->dwarf_cut.empty()) ++dwarf_cuts_[comparison->dwarf_cut];
 }
 
@@ -419,7 +425,7 @@ void StackTotals::write(std::ostream& out) const {
 StackTotals::Counts StackTotals::unnamed() const {
   Counts counts;
   for (const auto& [location, frames] : unnamed_)
-    counts[printable(text_of({location->name(), location->why_not(), {}}))] += frames;
+    counts[printable(walk::text_of({location->name(), location->why_not(), {}}))] += frames;
   return counts;
 }
 
@@ -436,4 +442,4 @@ void StackTotals::write_counts(std::ostream& out, const Counts& counts, const ch
   for (const auto& [text, count] : lines) out << "  " << count << what << text << '\n';
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

@@ -16,7 +16,7 @@
 #include "trace/walk/stack.hpp"
 #include "trace/walk/stack_end.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 /// A frame in words, which are those of its location.
 struct NamedFrame {
@@ -28,14 +28,14 @@ struct NamedFrame {
   std::uint64_t address = 0;  ///< in the file: virtual, or an offset where the file cannot be had
   /// Calls that were inlined into the function there, the innermost first. They are valid until the file's next frame
   /// is named.
-  std::span<const InlinedCall> inlined{};
-  SourceLine place{};  ///< in the function; in what is executed if inlined calls are not wanted
+  std::span<const walk::InlinedCall> inlined{};
+  walk::SourceLine place{};  ///< in the function; in what is executed if inlined calls are not wanted
 };
 
-NamedFrame named(const Frame& frame);
+NamedFrame named(const walk::Frame& frame);
 
 /// "[388 frames left out]" of what stands for them, or "[frames left out]" if it is not known how many.
-std::string text_of_left_out(const Frame& frame);
+std::string text_of_left_out(const walk::Frame& frame);
 
 /// "libc.so.6" of a path.
 std::string_view short_name(std::string_view file);
@@ -47,32 +47,33 @@ std::string_view short_name(std::string_view file);
 class SampleText {
  public:
   /// Both have to live on.
-  SampleText(std::ostream& out, KernelNames& kernel);
+  SampleText(std::ostream& out, recorded::KernelNames& kernel);
   /// What there is before a damaged record is worth having.
   ~SampleText() { finish(); }
   SampleText(const SampleText&) = delete;
   SampleText& operator=(const SampleText&) = delete;
 
-  void add(const Sample& sample, const SampledEvent& event, const std::optional<StackEnd>& cut);
+  void add(const recorded::Sample& sample, const recorded::SampledEvent& event,
+           const std::optional<walk::StackEnd>& cut);
   /// Writes what is not written yet.
   void finish();
 
  private:
   struct Line {
-    Frame frame;  ///< its location is null: there is none
+    walk::Frame frame;  ///< its location is null: there is none
     std::string text;
   };
 
-  void add_head(const Sample& sample, const SampledEvent& event);
+  void add_head(const recorded::Sample& sample, const recorded::SampledEvent& event);
   void add_kernel_frame(std::uint64_t pc);
-  void add_frame(const Frame& frame);
-  Line& line_for(const Frame& frame);
+  void add_frame(const walk::Frame& frame);
+  Line& line_for(const walk::Frame& frame);
 
   std::ostream& out_;
-  KernelNames& kernel_;
-  std::string text_;         ///< not written yet
-  std::vector<Line> lines_;  ///< each at the one place that its PC leads to
-  Location in_kernel_;       ///< stands for it: it is in all address spaces
+  recorded::KernelNames& kernel_;
+  std::string text_;          ///< not written yet
+  std::vector<Line> lines_;   ///< each at the one place that its PC leads to
+  walk::Location in_kernel_;  ///< stands for it: it is in all address spaces
 };
 
 // Stacks of processes, as people know them from pstack and eu-stack.
@@ -83,13 +84,13 @@ void write_process(std::ostream& out, int pid, const std::string& name);
 void write_thread(std::ostream& out, int thread, const std::string& name, int signal);
 /// "#0  0x00007f3c5a0d1c5a read+0x1a - /lib/libc.so.6+0xd1c5a" for each frame, and what cut the stack. Inlined calls
 /// are counted as frames.
-void write_stack(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut);
+void write_stack(std::ostream& out, const walk::Stack& stack, const std::optional<walk::StackEnd>& cut);
 
 /// What a run came to: how many stacks are whole, and what ended the others, by file and reason.
 class StackTotals {
  public:
   /// `cut`: of `stack`, if it is not whole.
-  void add(const Stack& stack, const std::optional<StackEnd>& cut);
+  void add(const walk::Stack& stack, const std::optional<walk::StackEnd>& cut);
   /// A thread that had no stack to walk.
   void add_missing(const std::string& reason);
 
@@ -106,7 +107,7 @@ class StackTotals {
 
  private:
   using Counts = std::map<std::string, std::uint64_t>;
-  void add_call_chain(const Stack& stack);
+  void add_call_chain(const walk::Stack& stack);
   Counts unnamed() const;
   static void write_counts(std::ostream& out, const Counts& counts, const char* what);
   void write_comparison(std::ostream& out) const;
@@ -114,10 +115,10 @@ class StackTotals {
   std::uint64_t stacks_ = 0, frames_ = 0, by_frame_pointer_ = 0, by_code_ = 0, from_earlier_sample_ = 0, whole_ = 0,
                 as_recorded_ = 0;
   bool has_java_ = false, has_cut_in_no_file_ = false;
-  Counts cuts_;                                       ///< by text_of()
-  std::map<const Location*, std::uint64_t> unnamed_;  ///< frames of call chains in files that cannot be had
+  Counts cuts_;                                             ///< by text_of()
+  std::map<const walk::Location*, std::uint64_t> unnamed_;  ///< frames of call chains in files that cannot be had
   std::uint64_t compared_ = 0, different_ = 0, equal_ = 0;
   Counts dwarf_cuts_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

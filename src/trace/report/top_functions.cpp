@@ -9,7 +9,7 @@
 #include "support/text.hpp"
 #include "trace/report/text_report.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 void TopFunctions::count(std::string_view name, std::string_view file, std::uint64_t period, bool is_inlined,
                          bool is_innermost) {
@@ -24,7 +24,7 @@ void TopFunctions::count(std::string_view name, std::string_view file, std::uint
   function.total += period;
 }
 
-void TopFunctions::add(KernelNames& kernel, const Sample& sample) {
+void TopFunctions::add(recorded::KernelNames& kernel, const recorded::Sample& sample) {
   sum_.add(sample.period);
   bool is_innermost = true;
   const auto count_next = [&](std::string_view name, std::string_view file, bool is_inlined) {
@@ -33,10 +33,10 @@ void TopFunctions::add(KernelNames& kernel, const Sample& sample) {
     is_innermost = false;
   };
   for (const std::uint64_t pc : sample.kernel) count_next(kernel.name_at(pc), "[kernel]", false);
-  for (const Frame& frame : sample.user.frames) {
+  for (const walk::Frame& frame : sample.user.frames) {
     if (frame.left_out != 0) continue;
-    const NamedFrame named = trace::named(frame);
-    for (const InlinedCall& call : named.inlined) count_next(call.function, short_name(named.file), true);
+    const NamedFrame named = trace::report::named(frame);
+    for (const walk::InlinedCall& call : named.inlined) count_next(call.function, short_name(named.file), true);
     count_next(named.function, short_name(named.file), false);
   }
 }
@@ -70,14 +70,14 @@ std::string cut(const std::string& name, std::size_t most) {
 
 }  // namespace
 
-void TopFunctions::write_head(std::ostream& out, const SampledEvent& event, std::size_t column) const {
+void TopFunctions::write_head(std::ostream& out, const recorded::SampledEvent& event, std::size_t column) const {
   out << "# " << count_of(sum_.samples(), "sample") << " of " << event.name;
   if (!sum_.has_same_periods()) out << ", " << sum_.periods() << ' ' << event.unit() << " in all, of which shares are";
   out << "\n#  Total     Self   Samples  " << std::left << std::setw(static_cast<int>(column)) << "Function"
       << "  File\n";
 }
 
-void TopFunctions::write(std::ostream& out, const SampledEvent& event, const TopStyle& style) const {
+void TopFunctions::write(std::ostream& out, const recorded::SampledEvent& event, const TopStyle& style) const {
   std::vector<const Function*> order;
   order.reserve(functions_.size());
   for (const Function& function : functions_) order.push_back(&function);
@@ -114,4 +114,4 @@ void TopFunctions::write(std::ostream& out, const SampledEvent& event, const Top
   if (more != 0) out << "# " << count_of(more, "more function") << " (--limit)\n";
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

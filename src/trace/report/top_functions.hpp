@@ -12,7 +12,7 @@
 #include "trace/recorded/recording.hpp"
 #include "trace/report/weight.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 enum class TopOrder : std::uint8_t { Total, Self };
 
@@ -27,9 +27,9 @@ struct TopStyle {
 /// function that calls itself counts once. Shares are of the sums of periods, as perf has them.
 class TopFunctions {
  public:
-  void add(KernelNames& kernel, const Sample& sample);
+  void add(recorded::KernelNames& kernel, const recorded::Sample& sample);
   /// Writes functions in the order that is asked for, and then by the other share. Lines about the others begin with #.
-  void write(std::ostream& out, const SampledEvent& event, const TopStyle& style) const;
+  void write(std::ostream& out, const recorded::SampledEvent& event, const TopStyle& style) const;
 
  private:
   struct Function {
@@ -41,7 +41,7 @@ class TopFunctions {
   };
 
   void count(std::string_view name, std::string_view file, std::uint64_t period, bool is_inlined, bool is_innermost);
-  void write_head(std::ostream& out, const SampledEvent& event, std::size_t column) const;
+  void write_head(std::ostream& out, const recorded::SampledEvent& event, std::size_t column) const;
 
   TotalWeight sum_;
   std::vector<Function> functions_;
@@ -49,4 +49,4 @@ class TopFunctions {
   std::string key_;                               ///< its room is used again
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

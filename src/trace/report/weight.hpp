@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::report {
 
 /// What some samples amount to.
 struct Weight {
@@ -38,4 +38,4 @@ class TotalWeight {
   std::uint64_t least_ = std::numeric_limits<std::uint64_t>::max(), most_ = 0;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::report

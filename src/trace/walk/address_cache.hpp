@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// The answers for the last addresses: a sample has most of its frames in common with the one before. It becomes larger
 /// as more is asked: there may be a hundred thousand files, most of which are asked once.
@@ -46,4 +46,4 @@ class AddressCache {
   std::size_t missed_ = 0;  ///< since it became larger
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -11,7 +11,7 @@
 #include "support/utf8.hpp"
 #include "trace/walk/demangle.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -185,4 +185,4 @@ void AddressSpace::find_all_rows() {
   }
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -18,7 +18,7 @@
 #include "trace/walk/jit_code.hpp"
 #include "trace/walk/perf_map.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// The file of a mapping, or what is known instead of it.
 struct OpenedFile {
@@ -191,4 +191,4 @@ struct MappedPiece {
 /// is. Empty: the mapping holds no part of a PT_LOAD, or of too many, so that the file is not the one that was mapped.
 std::vector<MappedPiece> pieces_of(const Mapping& mapping, const elf::Image& image);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -66,4 +66,4 @@ bool is_begin_of_stack(Endian endian, std::uint64_t stack_pointer, unwind::ReadM
          is_auxiliary_vector(words);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

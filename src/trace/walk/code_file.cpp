@@ -16,7 +16,7 @@
 #include "trace/walk/made_section.hpp"
 #include "trace/walk/mini_debug_info.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 CodeFile::CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options,
                    const FileRoot& root, uid_t user)
@@ -253,4 +253,4 @@ FunctionPlace CodeFile::look_up(std::uint64_t address) {
   return {name->second.name, name->second.symbol, address - symbol->begin};
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

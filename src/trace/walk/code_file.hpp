@@ -27,7 +27,7 @@
 #include "trace/walk/rows_from_code.hpp"
 #include "trace/walk/source_names.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// A name and how far after its begin an address lies.
 struct FunctionPlace {
@@ -141,4 +141,4 @@ class CodeFile {
   std::unique_ptr<SourceNames> source_;  ///< null: nothing says, or it is not wanted
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -14,7 +14,7 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::optional<elf::Image> fetch_debug_file(const std::string& build_id, const st
   return std::nullopt;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -9,7 +9,7 @@
 #include "trace/files/file_root.hpp"
 #include "trace/walk/debuginfod.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Returns the separate debug file of `image` that is below `root`. It is found by build-id in /usr/lib/debug, or else
 /// by .gnu_debuglink in the file's folder, in the folder .debug there, and in that folder below /usr/lib/debug. A file
@@ -30,4 +30,4 @@ std::optional<elf::Image> open_named_by(const elf::Image& debug, const std::stri
 std::optional<elf::Image> fetch_debug_file(const std::string& build_id, const std::string& name,
                                            Debuginfod& debuginfod);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -12,7 +12,7 @@
 #include "support/text.hpp"
 #include "trace/files/trusted_user.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -149,4 +149,4 @@ std::filesystem::path Debuginfod::cache() {
   return (cache.empty() ? home / ".cache" : std::filesystem::path(cache)) / "debuginfod_client";
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

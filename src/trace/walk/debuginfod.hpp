@@ -12,7 +12,7 @@
 
 struct debuginfod_client;
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Programs and debug files that are not on this system, from the servers of DEBUGINFOD_URLS, by build-id. Elfutils'
 /// libdebuginfod, which is loaded when one is made that fetches, keeps them in its cache. One such object at a time.
@@ -72,4 +72,4 @@ class Debuginfod {
   std::set<std::string> missing_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

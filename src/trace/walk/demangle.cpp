@@ -18,7 +18,7 @@
 #include "support/text.hpp"
 #include "support/utf8.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -146,4 +146,4 @@ Demangled demangled_for_people(const std::string& symbol) {
   return made;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

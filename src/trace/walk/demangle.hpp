@@ -4,7 +4,7 @@
 
 #include "support/mapped_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// "std::vector<int>::at(unsigned long)" of a symbol that C++ or Rust made from it; any other symbol as it is, and also
 /// one that costs too much time (Demangler) or makes more than 64 KiB of text. For one thread at a time.
@@ -46,4 +46,4 @@ struct Demangled {
 Demangled demangled_for_people(const std::string& symbol);
 inline constexpr std::size_t longest_name = 4096;
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -20,7 +20,7 @@
 #include "trace/files/trusted_user.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -313,4 +313,4 @@ bool DwarfWalker::Walk::find_rules(std::uint64_t pc) {
   return false;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -12,7 +12,7 @@
 
 struct Dwfl;
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Files where libdwfl was told that they are. To it, all from a file's first segment to its last is that file's, so
 /// here are none that lie over each other: one that has another in a hole between its segments, a file that is mapped
@@ -48,12 +48,12 @@ class DwarfFiles {
   std::deque<File> files_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk
 
 struct Dwfl_Frame;
 struct Dwfl_Thread;
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Frames that DWARF leads to, the innermost first.
 struct DwarfStack {
@@ -89,4 +89,4 @@ class DwarfWalker {
   std::deque<DwarfFiles> files_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

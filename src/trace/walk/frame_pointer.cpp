@@ -6,7 +6,7 @@
 
 #include "support/endian.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -118,4 +118,4 @@ bool may_return_between(sframe::Abi abi, std::span<const std::byte> before, std:
   return ends_in_call_aarch64(before) || has_at(after, 0, {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4});
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -10,7 +10,7 @@
 
 /// From a frame to its caller by the frame pointer: on x86-64 and AArch64, functions that keep one have it point to the
 /// caller's frame pointer, and the return address is in the next word. s390x has no such register.
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Where a caller is found by the frame pointer, as the code has no row.
 enum class FramePointers : std::uint8_t {
@@ -32,4 +32,4 @@ bool begins_with_return(sframe::Abi abi, std::span<const std::byte> code);
 /// signal's handler ends. On AArch64, `before` ends where an instruction does.
 bool may_return_between(sframe::Abi abi, std::span<const std::byte> before, std::span<const std::byte> after);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

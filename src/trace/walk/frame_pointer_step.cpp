@@ -5,7 +5,7 @@
 #include "support/endian.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -77,4 +77,4 @@ unwind::Stop FramePointerStep::step(const AddressSpace& space, unwind::ReadMemor
   return unwind::Stop::Stepped;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

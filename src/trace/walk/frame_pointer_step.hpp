@@ -6,7 +6,7 @@
 #include "sframe_gen/unwind.hpp"
 #include "trace/walk/address_space.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Why a frame pointer leads to no caller.
 enum class FramePointerFault : std::uint8_t {
@@ -43,4 +43,4 @@ class FramePointerStep {
   const sframe::AbiTraits& abi_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

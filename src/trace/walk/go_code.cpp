@@ -10,7 +10,7 @@
 #include "elf/machine.hpp"
 #include "support/endian.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -204,4 +204,4 @@ bool GoCode::may_return_from(std::uint64_t callee, std::uint64_t pc) const {
   return before.empty() || byte_at(before, 0) != call || leads_to(moved(pc, before.subspan(1)), entry->start);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

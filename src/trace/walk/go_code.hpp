@@ -8,7 +8,7 @@
 #include "elf/go_table.hpp"
 #include "elf/image.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// What the instructions of Go's compiler tell of frames that no row leads out of. x86-64.
 class GoCode {
@@ -56,4 +56,4 @@ class GoCode {
   std::vector<Call> calls_;  ///< of systemstack, by return address
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

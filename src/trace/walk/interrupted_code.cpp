@@ -5,7 +5,7 @@
 
 #include "support/endian.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::uint64_t popped_frame_pointer(std::span<const std::byte> before, std::span<
   }
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

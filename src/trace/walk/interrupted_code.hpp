@@ -7,7 +7,7 @@
 #include "sframe_gen/format.hpp"
 
 /// What the instructions around the PC of an interrupted function tell, which no row does.
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Returns whether the instruction that `before` ends with is a system call. A thread in it has the PC after it, where
 /// its function may have ended: glibc's __restore_rt does.
@@ -21,4 +21,4 @@ bool ends_in_system_call(sframe::Abi abi, std::span<const std::byte> before);
 /// register has the value that was in it.
 std::uint64_t popped_frame_pointer(std::span<const std::byte> before, std::span<const std::byte> after);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

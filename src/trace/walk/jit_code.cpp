@@ -8,7 +8,7 @@
 #include "sframe_gen/error.hpp"
 #include "trace/walk/demangle.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 const std::string& JitCode::name() const {
   static const std::string none;
@@ -67,4 +67,4 @@ std::string_view JitCode::name_of(std::size_t function) {
   return name->second;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -13,7 +13,7 @@
 #include "trace/walk/code_file.hpp"
 #include "trace/walk/jit_dump.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// The code that a program made itself, by its jitdump: which function is where, at a time that goes on.
 class JitCode {
@@ -70,4 +70,4 @@ class JitCode {
   std::map<std::size_t, std::string> names_;  ///< by function, unless the dump's own is fit to be printed
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -13,7 +13,7 @@
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -218,4 +218,4 @@ std::vector<std::byte> elf_file_of(const JitFunction& function, std::uint16_t ma
   return file;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -11,7 +11,7 @@
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// A function that a just-in-time compiler made.
 struct JitFunction {
@@ -67,4 +67,4 @@ std::vector<std::byte> elf_file_of(const JitFunction& function, std::uint16_t ma
 /// Where that file has the code: address and offset.
 inline constexpr std::uint64_t jit_code_address = 0x200;
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

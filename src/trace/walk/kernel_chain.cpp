@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -122,4 +122,4 @@ void go_on_by(const KernelChain& chain, AddressSpace& space, std::size_t most_fr
     Continuation(chain, space, most_frames, stack).run(*place);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -7,7 +7,7 @@
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/stack.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// The callers of a program that the kernel has found by frame pointers, the innermost first. It reads all memory of
 /// the program, also where no piece of the stack was copied.
@@ -23,4 +23,4 @@ struct KernelChain {
 /// x86-64 only.
 void go_on_by(const KernelChain& chain, AddressSpace& space, std::size_t most_frames, Stack& stack);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

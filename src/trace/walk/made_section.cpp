@@ -12,7 +12,7 @@
 #include "sframe_gen/convert.hpp"
 #include "support/cut_files.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 MadeSection make_section(const elf::Image& image, const std::filesystem::path& cache, RowEvidence evidence) {
   constexpr std::uint64_t section_address = files::kept_section_address;
@@ -47,4 +47,4 @@ MadeSection make_section(const elf::Image& image, const std::filesystem::path& c
   return made;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -10,7 +10,7 @@
 #include "files/kept_file.hpp"
 #include "sframe_gen/module_map.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// What rows are made from.
 enum class RowEvidence : std::uint8_t {
@@ -28,4 +28,4 @@ struct MadeSection {
 /// Makes the section of a file, or takes the one that was kept in `cache`, which may be empty, and keeps it there.
 MadeSection make_section(const elf::Image& image, const std::filesystem::path& cache, RowEvidence evidence);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -9,7 +9,7 @@
 
 #include "sframe_gen/error.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::vector<std::byte> mini_debug_info(const elf::Image& image) try {
   return {};
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

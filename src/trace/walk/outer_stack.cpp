@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -169,4 +169,4 @@ void OuterStacks::forget_range(int process, std::uint64_t begin, std::uint64_t e
   }
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -8,7 +8,7 @@
 #include "support/hash.hpp"
 #include "trace/walk/stack.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Whose stack it is.
 struct StackOwner {
@@ -91,4 +91,4 @@ class OuterStacks {
   std::uint64_t uses_ = 0;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -16,7 +16,7 @@
 #include "trace/files/trusted_user.hpp"
 #include "trace/walk/demangle.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -114,14 +114,14 @@ std::unique_ptr<PerfMap> PerfMaps::read(const OfProcess& map, const Descriptor& 
   struct stat status {};
   if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
   const auto refuse = [&](const char* why) {
-    refused_.push_back(printable(map.path()) + ": " + why);
+    refused_.push_back(printable(map.path()) + ": " + why + ", so its names of functions are not used");
     return nullptr;
   };
   if (!may_name_code(status.st_uid, map.process_))
-    return refuse((std::string(not_trusted) + ", so its names of functions are not used").c_str());
+    return refuse(not_trusted);
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size > PerfMap::most_bytes || size > most_bytes - read_bytes_)
-    return refuse("is too large, so its names of functions are not used");
+    return refuse("is too large");
   read_bytes_ += size;
   std::vector<char> text(size);
   std::size_t done = 0;
@@ -135,4 +135,4 @@ std::string perf_map_path(int process) {
   return "/tmp/perf-" + std::to_string(process) + ".map";
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -13,7 +13,7 @@
 #include "trace/files/file_root.hpp"
 #include "trace/walk/code_file.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Names of code that a program made itself, as its just-in-time compiler wrote them to /tmp/perf-PID.map: lines such
 /// as "7f3c5a0d1c5a 2f Interpreter:main". Code may be written over other code: of two lines for an address, the later
@@ -100,4 +100,4 @@ class PerfMaps {
 /// "/tmp/perf-4711.map"
 std::string perf_map_path(int process);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

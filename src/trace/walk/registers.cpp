@@ -15,7 +15,7 @@
 #include "unwind/registers.hpp"
 #include "unwind/signal_frame.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -108,4 +108,4 @@ bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwin
   return unwind::return_from_signal(abi, read_code, word_at, registers);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -10,7 +10,7 @@
 #include "trace/walk/address_space.hpp"
 
 /// Registers in the orders in which kernels hand them out.
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Linux gives programs 48 bits of address on aarch64; what a signature may take of the others, but for bit 55 and the
 /// tag in the highest byte.
@@ -41,4 +41,4 @@ std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64
 /// puts the interrupted registers into `registers`, and leaves these as they are otherwise.
 bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwind::ReadMemory read, void* context);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -12,7 +12,7 @@
 #include "sframe/format.hpp"
 #include "sframe_gen/error.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -131,4 +131,4 @@ bool RowsFromCode::begins_program(std::uint64_t pc) {
   return decoder() != nullptr && rows::proof::is_before_first_call(image_, *decoder_, pc);
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -16,7 +16,7 @@ namespace sframe_gen::rows::proof {
 class Decoder;
 }
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 class RowsFromCode;
 
@@ -73,4 +73,4 @@ class RowsFromCode {
   std::vector<Range> functions_;  ///< by their symbols, ascending
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

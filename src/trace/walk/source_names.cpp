@@ -7,7 +7,7 @@
 #include "support/text.hpp"
 #include "support/utf8.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -72,4 +72,4 @@ const Demangled& SourceNames::name_of(const dwarf::SourceFrame& frame) {
   return functions_.try_emplace(name, std::move(made)).first->second;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -13,7 +13,7 @@
 #include "trace/walk/address_cache.hpp"
 #include "trace/walk/demangle.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Files that .gnu_debugaltlink leads to and that are not here, with one of the files that need each.
 using MissingAlternates = std::map<std::string, std::string>;
@@ -69,4 +69,4 @@ class SourceNames {
   NameBudget budget_;
 };
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

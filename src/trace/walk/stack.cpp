@@ -11,7 +11,7 @@
 #include "trace/walk/begin_of_stack.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 namespace {
 
@@ -158,7 +158,7 @@ bool Walker::is_begin_of_stack(const unwind::Registers& registers) const {
   // Where calls keep the return address in a register, a function that the program's first has called may have moved
   // the stack pointer no further.
   return abi_.fixed_ra_offset != 0 && registers.knows(stack_pointer) &&
-         trace::is_begin_of_stack(abi_.endian, registers.values[stack_pointer], read_, context_);
+         trace::walk::is_begin_of_stack(abi_.endian, registers.values[stack_pointer], read_, context_);
 }
 
 bool Walker::is_end_of_go_stack(const unwind::Registers& registers) const {
@@ -430,4 +430,4 @@ std::optional<Comparison> comparison_of(const Stack& stack) {
   return comparison;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -15,7 +15,7 @@
 #include "trace/walk/frame_pointer_step.hpp"
 #include "trace/walk/registers.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Why frames that the kernel's call chain has added are not all.
 enum class ChainEnd : std::uint8_t {
@@ -146,4 +146,4 @@ struct Comparison {
 /// None: it was not asked for.
 std::optional<Comparison> comparison_of(const Stack& stack);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

@@ -2,7 +2,7 @@
 
 #include "support/text.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 std::string text_of(const StackEnd& cut) {
   return cut.file.empty() || cut.reason.starts_with(cut.file) ? cut.reason : cut.file + ": " + cut.reason;
@@ -61,4 +61,4 @@ std::optional<StackEnd> cut_of(const Stack& stack) {
   return cut;
 }
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk

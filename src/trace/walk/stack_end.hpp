@@ -5,7 +5,7 @@
 
 #include "trace/walk/stack.hpp"
 
-namespace sframe_gen::trace {
+namespace sframe_gen::trace::walk {
 
 /// Why a stack ends before its outermost frame.
 struct StackEnd {
@@ -20,4 +20,4 @@ std::string text_of(const StackEnd& cut);
 /// None: the stack is whole.
 std::optional<StackEnd> cut_of(const Stack& stack);
 
-}  // namespace sframe_gen::trace
+}  // namespace sframe_gen::trace::walk
