@@ -4,13 +4,13 @@
 //     check_preconditions     elf/preconditions.hpp: refuses what cannot be rewritten safely
 //     Rewrite                 rewrite/write/rewrite.hpp: begins to copy the bytes that few plans move
 //     LinkedRows::encode      convert/linked_rows.hpp: of CFI, or with --from-sframe of the old section
-//     encode_file             encode/encode_functions.hpp: of call frame information, proved if that is asked for
+//     encode_file             encode/encode_functions.hpp: of call frame information
 //       FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
 //         index_frame_section     cfi/frame_index.hpp: the fields of each CIE and FDE of a section
 //       go_functions_of         encode/go_functions.hpp: functions that Go's linker describes, without their FDEs
-//       prove_for_conversion    rows/proof/conversion_proof.hpp: with --synthesize or --omit-disproved, a map at its
-//       head encode_source           encode/encode_functions.hpp: refuses, encodes, lets functions go on over padding,
-//       counts EncodedPart             encode/encode_functions.cpp: the functions of a part, one after the other
+//       prove_for_conversion    rows/proof/conversion_proof.hpp, if that is asked for: a map is at its head
+//       encode_source           encode/encode_functions.hpp: refuses, encodes, counts
+//       EncodedPart             encode/encode_functions.cpp: the functions of a part, one after the other
 //         FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE
 //           CfiInterpreter          cfi/interpreter.hpp: its rows; cfi/fast_path.hpp runs the common instructions
 //           RuleTable               cfi/rules.hpp: each rule once, by number

@@ -174,7 +174,7 @@ EDITS = (
     (11, "system calls that change the stack", "conditions.hpp", "return number.is(Value::Kind::Constant) && number.number != 15",
      "return @ || number.is(Value::Kind::Constant) && number.number != 15"),
     (11, "V8's builtins", "conditions.hpp", "return symbol.starts_with(", "return !@ && symbol.starts_with("),
-    (11, "kernels", "described.cpp", "return code.begin >= upper_half;", "return !@ && code.begin >= upper_half;"),
+    (11, "kernels", "conversion_proof.cpp", "return code.begin >= upper_half;", "return !@ && code.begin >= upper_half;"),
     (11, "Go's functions", "program.cpp", "ranges.push_back({entry.start", "if (!@) ranges.push_back({entry.start"),
     (11, "pushes of 16 bits", "effect.cpp", "if (first_.kind != Operand::Kind::None && first_.bits == 16)",
      "if (!@ && first_.kind != Operand::Kind::None && first_.bits == 16)"),

@@ -17,7 +17,7 @@ struct Lack {
   std::string_view reason;           ///< why its function is refused, or why this place has no row: "shared-code"
 };
 
-/// Makes rows of the proved states of functions that start outside of CFI, after Program::prove(). A piece of a
+/// Makes rows of the proved states of functions that start outside of CFI, after prove_program(). A piece of a
 /// function has a row at every PC, and goes on over padding inside of the function. PCs that CFI describes, and those
 /// of `kept_out`, get no rows, nor do PCs that two functions share and give different rules. The pieces are ascending
 /// and disjoint; `rules` get their rules. `lacking` gets code that was followed and has no row, ascending and disjoint.

@@ -15,9 +15,10 @@
 //       RecordQueue             record/record_queue.hpp: from the first thread to the second
 //     Recorder::walk_all      here: the second thread, which has given up its rights (recorded/rights.hpp)
 //       WalkedRecords           record/walked_records.hpp: takes records by time
-//         RecordedPrograms        recorded/recorded_programs.hpp: programs, threads and mappings; words of samples
-//         recorded/sample_words.hpp: their words
-//           Walker                  walk/stack.hpp: the frames of its stack; unwind/walk.hpp steps
+//         RecordedPrograms        recorded/recorded_programs.hpp: programs, threads and mappings
+//           read_sample             recorded/sample_words.hpp: the words of a sample
+//           Walker                  walk/stack.hpp: the frames of its stack
+//             Unwinder                unwind/unwind.cpp: a step by rows; unwind/walk.hpp has its rules
 //             AddressSpace            walk/address_space.hpp: the file that holds a PC
 //             CodeFile                walk/code_file.hpp: its rows
 //           go_on_by                walk/kernel_chain.hpp: the kernel's own frames, where the walk is cut

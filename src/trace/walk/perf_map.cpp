@@ -117,11 +117,9 @@ std::unique_ptr<PerfMap> PerfMaps::read(const OfProcess& map, const Descriptor& 
     refused_.push_back(printable(map.path()) + ": " + why + ", so its names of functions are not used");
     return nullptr;
   };
-  if (!may_name_code(status.st_uid, map.process_))
-    return refuse(not_trusted);
+  if (!may_name_code(status.st_uid, map.process_)) return refuse(not_trusted);
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size > PerfMap::most_bytes || size > most_bytes - read_bytes_)
-    return refuse("is too large");
+  if (size > PerfMap::most_bytes || size > most_bytes - read_bytes_) return refuse("is too large");
   read_bytes_ += size;
   std::vector<char> text(size);
   std::size_t done = 0;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/toolbox.hpp"
 #include "elf/image.hpp"
 #include "elf/records.hpp"
+#include "rewrite/toolbox.hpp"
 
 /// Objects of the system's assembler, and damage done to them.
 namespace sframe_gen::elf::object::test {
