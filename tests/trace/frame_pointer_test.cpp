@@ -248,6 +248,10 @@ TEST_P(FramePointerWalk, TakesWhatIsLeftOfCallsForThatInAProgramThatKeepsFramePo
   memory_.set(made_up_stack + 8, other);
   EXPECT_EQ(end(record), other_return) << "at the second instruction";
   memory_.set(made_up_stack, 0);
+  memory_.set(made_up_stack + 16, record);
+  memory_.set(made_up_stack + 24, other);
+  EXPECT_EQ(end(record), other_return) << "in room for a frame, before the frame pointer is set";
+  memory_.set(made_up_stack + 16, 0);
   EXPECT_EQ(end(record), "whole");
   EXPECT_EQ(end(made_up_stack - 8), below);
   EXPECT_EQ(end(record), other_return) << "the register is not always a frame pointer";

@@ -253,8 +253,8 @@ FramePointerFault Walker::fault_of(const unwind::Registers& registers, const unw
 
 /// Whether the frame pointer may be that of a caller, which the step would leave out. Such a caller's callee has just
 /// begun or is about to end, and then its return address is at the stack pointer; or it has saved the frame pointer
-/// below its return address. What a call has left that is over looks like the latter. So this is not looked for in a
-/// program whose last stacks show that its code keeps frame pointers.
+/// below its return address. What a call has left that is over looks like the latter. So callers, which have set their
+/// frame pointers if they ever do, are not looked at in a program whose last stacks show that its code keeps them.
 ///
 /// The code at a return address in no file is not looked at: Java's interpreter calls by a jump.
 bool Walker::may_leave_out_caller(const unwind::Registers& registers, std::uint64_t record) {
@@ -262,10 +262,9 @@ bool Walker::may_leave_out_caller(const unwind::Registers& registers, std::uint6
   constexpr std::size_t most_words = std::size_t{1} << 20U;
   const std::uint64_t begin = registers.values[abi_.stack_pointer];
   const bool is_exact = registers.pc_is_exact != 0;
-  std::uint64_t end = record;
-  if (space_->keeps_frame_pointers()) end = is_exact ? std::min(record, begin + word_bytes) : begin;
+  if (!is_exact && space_->keeps_frame_pointers()) return false;
   bool is_expected = is_exact;
-  for (std::uint64_t address = begin; address <= end; address += word_bytes) {
+  for (std::uint64_t address = begin; address <= record; address += word_bytes) {
     std::uint64_t word = 0;
     if (words_sought_++ == most_words || !read_word(address, word)) return true;
     if (is_expected && word != 0 && space_->has_code_at(word - 1) && may_return_to(word)) return true;
