@@ -23,7 +23,7 @@
 //         visit_steps             function.hpp: each proved function again, with its state at each instruction
 //         rules_of                rows.hpp: the row of a state
 //
-// with_proved_pieces (encode/synthesized_functions.hpp) hands the rows to the encoder, as Go's functions come to it.
+// with_proved_pieces (encode/row_sources.hpp) hands the rows to the encoder, as Go's functions come to it.
 
 #include "rows/proof/conversion_proof.hpp"
 
