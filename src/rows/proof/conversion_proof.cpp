@@ -7,21 +7,21 @@
 //       prove_program           prove_program.hpp: all functions, again until nothing new is found
 //         prove_function          function.hpp: one function, on every path (rules: docs/against-code.md)
 //           Listing                 listing.hpp: its instructions; decoder.hpp makes them with Zydis
-//           Paths, State            paths.hpp, state.hpp: what holds where paths meet; value.hpp: of a register
+//           Paths, State            paths.hpp, state.hpp: what holds where paths meet
 //           Borders                 borders.hpp: where another function begins
-//           TableReader             table_reader.hpp: where jumps by tables lead
+//           TableReader             jump_table.hpp: where jumps by tables lead
 //           Callees                 callees.hpp: what is known of the functions that it calls
 //           apply                   effect.hpp: what an instruction does to the state
 //           FunctionEnds            function_ends.hpp: how its paths end, and what it changes for callers
 //           conditions              conditions.hpp: the questions of the rules that one place can answer
-//           WaysOut                 ways_out.hpp: which code after calls is the function's
-//           compare_with_cfi        findings.hpp: what CFI says wrongly; compare.hpp: of one state
-//         refuse_unproved_ends    ends.hpp: after all: whose ends show where the return address is
+//           WaysOut                 paths.hpp: which code after calls is the function's
+//           compare_with_cfi        findings.hpp: what CFI says wrongly; state_rules.hpp: of one state
+//         refuse_unproved_ends    function_ends.hpp: after all: whose ends show where the return address is
 //       contradicted_pcs        here: PCs that --omit-disproved leaves out
 //       synthesize              synthesis.hpp: the rows of functions without CFI
 //         reach_of                function.hpp: where refused functions go, which may share code
 //         visit_steps             function.hpp: each proved function again, with its state at each instruction
-//         rules_of                rows.hpp: the row of a state
+//         rules_of                state_rules.hpp: the row of a state
 //
 // with_proved_pieces (encode/row_sources.hpp) hands the rows to the encoder, as Go's functions come to it.
 

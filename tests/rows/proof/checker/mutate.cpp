@@ -28,7 +28,7 @@
 #include "rows/proof/conversion_proof.hpp"
 #include "rows/proof/function.hpp"
 #include "rows/proof/prove_program.hpp"
-#include "rows/proof/rows.hpp"
+#include "rows/proof/state_rules.hpp"
 #include "support/text.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "rows/proof/refusal.hpp"
+#include "rows/proof/function_proof.hpp"
 
 namespace sframe_gen::rows::proof {
 
