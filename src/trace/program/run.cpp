@@ -16,7 +16,7 @@
 #include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
-#include "support/cut_files.hpp"
+#include "support/mapped_file.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
 #include "trace/live/process.hpp"

@@ -9,7 +9,7 @@
 
 #include "elf/machine.hpp"
 #include "support/bytes.hpp"
-#include "support/cut_files.hpp"
+#include "support/mapped_file.hpp"
 #include "support/text.hpp"
 #include "trace/walk/registers.hpp"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "support/text.hpp"
-#include "support/utf8.hpp"
 #include "trace/report/flame_graph_script.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/own_name.hpp"

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "support/text.hpp"
-#include "support/utf8.hpp"
 
 namespace sframe_gen::trace::walk {
 

@@ -10,7 +10,7 @@
 #include "files/kept_header.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/convert.hpp"
-#include "support/cut_files.hpp"
+#include "support/mapped_file.hpp"
 
 namespace sframe_gen::trace::walk {
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "support/text.hpp"
-#include "support/utf8.hpp"
 #include "trace/files/trusted_user.hpp"
 #include "trace/walk/demangle.hpp"
 
