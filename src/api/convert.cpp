@@ -10,7 +10,7 @@
 #include "convert/emit_section.hpp"
 #include "convert/file_kind.hpp"
 #include "convert/remove_section.hpp"
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "rewrite/plan/plan_texts.hpp"
 #include "support/text.hpp"
 

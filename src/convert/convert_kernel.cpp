@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "convert/linked_rows.hpp"
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "elf/machine.hpp"
 #include "elf/preconditions.hpp"
 #include "encode/coverage.hpp"

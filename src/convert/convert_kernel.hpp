@@ -8,7 +8,7 @@
 
 namespace sframe_gen::convert {
 
-/// Fills the room that the linker script of a Linux kernel (elf/kernel_image.hpp) has reserved for the section, and
+/// Fills the room that the linker script of a Linux kernel (elf/kernel_files.hpp) has reserved for the section, and
 /// changes nothing else. Throws Failure, which says how much room it takes if there is too little; `output` is then
 /// as it was.
 KernelOutcome convert_kernel(const elf::Image& kernel, const std::filesystem::path& output,

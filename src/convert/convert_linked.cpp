@@ -16,7 +16,7 @@
 //           RuleTable               cfi/rules.hpp: each rule once, by number
 //         StubMerge               encode/stub_merge.hpp: functions with stubs inside, whose rows come from instructions
 //         split_function          emit/split_functions.hpp: makes FDEs of a section, and holes
-//           RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: its meaning
+//           RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/dialect.hpp: its meaning
 //         SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
 //       cover_padding           encode/encode_functions.hpp, with encode/padding.hpp
 //     plan_layout             rewrite/plan/choose.hpp: finds a place for the section

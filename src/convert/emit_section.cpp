@@ -10,7 +10,7 @@
 #include "convert/assembly_names.hpp"
 #include "convert/convert_object.hpp"
 #include "convert/linked_rows.hpp"
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "elf/machine.hpp"
 #include "elf/object/preconditions.hpp"
 #include "elf/preconditions.hpp"

@@ -1,4 +1,4 @@
-#include "elf/undo_trailer.hpp"
+#include "elf/new_section.hpp"
 
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
