@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "convert/convert_archive.hpp"
-#include "convert/convert_kernel.hpp"
 #include "convert/convert_linked.hpp"
 #include "convert/convert_object.hpp"
 #include "convert/emit_section.hpp"
