@@ -9,10 +9,10 @@
 //     Recorder::take_in       here: the first thread, until something of Ends comes
 //       Rings                   record/rings.hpp: the rings of all processors, and one order for their records
 //         Ring, RecordOrder       record/ring.hpp: one ring; records by time
-//         LostMappings            record/lost_mappings.hpp: whom to ask /proc about after records were lost
+//         LostMappings            record/rings.hpp: whom to ask /proc about after records were lost
 //         ProgramFiles            record/program_files.hpp: opens the file of each mapping while the program has it
 //         without_room            record/walked_records.hpp: a sample without what the kernel filled its stack with
-//       RecordQueue             record/record_queue.hpp: from the first thread to the second
+//       RecordQueue             record/ring.hpp: from the first thread to the second
 //     Recorder::walk_all      here: the second thread, which has given up its rights (recorded/rights.hpp)
 //       WalkedRecords           record/walked_records.hpp: takes records by time
 //         RecordedPrograms        recorded/recorded_programs.hpp: programs, threads and mappings
@@ -60,9 +60,9 @@
 #include "trace/record/event_files.hpp"
 #include "trace/record/found_programs.hpp"
 #include "trace/record/program_files.hpp"
-#include "trace/record/record_queue.hpp"
 #include "trace/record/recorded_command.hpp"
 #include "trace/record/recording_header.hpp"
+#include "trace/record/ring.hpp"
 #include "trace/record/rings.hpp"
 #include "trace/record/walked_records.hpp"
 #include "trace/recorded/rights.hpp"
