@@ -13,7 +13,7 @@
 //         ProgramFiles            record/program_files.hpp: opens the file of each mapping while the program has it
 //         without_room            record/walked_records.hpp: a sample without what the kernel filled its stack with
 //       RecordQueue             record/ring.hpp: from the first thread to the second
-//     Recorder::walk_all      here: the second thread, which has given up its rights (recorded/rights.hpp)
+//     Recorder::walk_all      here: the second thread, which has given up its rights (files/rights.hpp)
 //       WalkedRecords           record/walked_records.hpp: takes records by time
 //         RecordedPrograms        recorded/recorded_programs.hpp: programs, threads and mappings
 //           read_sample             recorded/sample_words.hpp: the words of a sample
@@ -55,6 +55,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
 #include "trace/files/recording_file.hpp"
+#include "trace/files/rights.hpp"
 #include "trace/live/command.hpp"
 #include "trace/program/run.hpp"
 #include "trace/record/event_files.hpp"
@@ -65,8 +66,7 @@
 #include "trace/record/ring.hpp"
 #include "trace/record/rings.hpp"
 #include "trace/record/walked_records.hpp"
-#include "trace/recorded/rights.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace {
 
@@ -423,7 +423,7 @@ void Recorder::walk_all() try {
     std::filesystem::create_directories(options_.translation.cache, ignored);
     writable.push_back(options_.translation.cache);
   }
-  recorded::give_up_rights(writable);
+  give_up_rights(writable);
   // A recorder that is killed soon leaves something as well.
   constexpr std::uint64_t at_first_ns = second_ns / 10;
   const std::uint64_t begun = record::now_ns();

@@ -13,7 +13,7 @@
 #include "elf/notes.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::record {
 

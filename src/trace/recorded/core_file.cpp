@@ -11,7 +11,7 @@
 #include "support/bytes.hpp"
 #include "support/mapped_file.hpp"
 #include "support/text.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::recorded {
 

@@ -8,7 +8,7 @@
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 #include "trace/walk/kernel_chain.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::recorded {
 

@@ -14,7 +14,6 @@
 #include "sframe_gen/format.hpp"
 #include "support/hash.hpp"
 #include "trace/perf/perf_data_file.hpp"
-#include "trace/recorded/deferred_chains.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/sample_choice.hpp"
 #include "trace/recorded/sample_words.hpp"

@@ -1,9 +1,21 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <vector>
 
-namespace sframe_gen::trace::recorded {
+/// Whom this program trusts, and what it cannot do any more.
+namespace sframe_gen::trace {
+
+/// Whether what this user has written may be believed, as perf does: root's, this program's, and under sudo(8) that of
+/// the user who called it.
+bool is_trusted(uid_t user);
+
+/// Whether a file of this owner may name the code of a process: a trusted user's, or the process's own while it runs.
+bool may_name_code(uid_t owner, int process);
+
+constexpr const char* not_trusted = "belongs neither to root nor to you";
 
 /// From now on, this thread and those that it starts cannot start a program, and change no file but in the directories
 /// `writable` and those below. Files that are open stay as they are. Does nothing where the kernel has no Landlock
@@ -13,4 +25,4 @@ namespace sframe_gen::trace::recorded {
 /// a mistake in that code must not give away more than the answer.
 void give_up_rights(const std::vector<std::filesystem::path>& writable);
 
-}  // namespace sframe_gen::trace::recorded
+}  // namespace sframe_gen::trace

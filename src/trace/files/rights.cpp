@@ -1,14 +1,29 @@
-#include "trace/recorded/rights.hpp"
+#include "trace/files/rights.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 
 #include "support/mapped_file.hpp"
 
-namespace sframe_gen::trace::recorded {
+namespace sframe_gen::trace {
+
+bool is_trusted(uid_t user) {
+  if (user == 0 || user == ::geteuid()) return true;
+  const char* const caller = std::getenv("SUDO_UID");
+  return ::geteuid() == 0 && caller != nullptr && std::to_string(user) == caller;
+}
+
+bool may_name_code(uid_t owner, int process) {
+  if (is_trusted(owner)) return true;
+  struct stat status {};
+  return ::stat(("/proc/" + std::to_string(process)).c_str(), &status) == 0 && status.st_uid == owner;
+}
 
 namespace {
 
@@ -42,4 +57,4 @@ void give_up_rights(const std::vector<std::filesystem::path>& writable) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) ::syscall(restrict_self, rules.number(), 0);
 }
 
-}  // namespace sframe_gen::trace::recorded
+}  // namespace sframe_gen::trace

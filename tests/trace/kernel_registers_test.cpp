@@ -1,3 +1,5 @@
+#include "trace/walk/kernel_registers.hpp"
+
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -5,7 +7,6 @@
 
 #include "sframe/format.hpp"
 #include "support/endian.hpp"
-#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::test {
 namespace {

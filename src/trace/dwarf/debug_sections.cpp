@@ -1,4 +1,4 @@
-#include "trace/dwarf/debug_file.hpp"
+#include "trace/dwarf/debug_sections.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "trace/walk/debug_file.hpp"
+#include "trace/walk/symbol_files.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,8 @@
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstddef>
-#include <optional>
-#include <span>
 
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
@@ -33,7 +30,7 @@ auto words_of(std::span<const std::byte> bytes, Endian endian) {
 }  // namespace
 
 sframe::Abi host_abi() {
-  return unwind::host_abi.abi;
+  return unwind::host_traits.abi;
 }
 
 std::optional<unwind::Registers> general_registers(sframe::Abi abi, std::span<const std::byte> bytes) {

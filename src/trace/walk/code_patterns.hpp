@@ -8,8 +8,9 @@
 #include "sframe/format.hpp"
 #include "sframe_gen/format.hpp"
 
-/// From a frame to its caller by the frame pointer: on x86-64 and AArch64, functions that keep one have it point to the
-/// caller's frame pointer, and the return address is in the next word. s390x has no such register.
+/// What the instructions around a PC tell, which no row does: of frame pointers, calls and interrupted functions. On
+/// x86-64 and AArch64, functions that keep a frame pointer have it point to the caller's, and the return address is in
+/// the next word. s390x has no such register.
 namespace sframe_gen::trace::walk {
 
 /// Where a caller is found by the frame pointer, as the code has no row.
@@ -31,5 +32,17 @@ bool begins_with_return(sframe::Abi abi, std::span<const std::byte> code);
 /// Whether a function may return to between `before` and `after`: after a call, or to the system call by which a
 /// signal's handler ends. On AArch64, `before` ends where an instruction does.
 bool may_return_between(sframe::Abi abi, std::span<const std::byte> before, std::span<const std::byte> after);
+
+/// Returns whether the instruction that `before` ends with is a system call. A thread in it has the PC after it, where
+/// its function may have ended: glibc's __restore_rt does.
+bool ends_in_system_call(sframe::Abi abi, std::span<const std::byte> before);
+
+/// Returns how far below the stack pointer the frame pointer was, in bytes, if an epilogue has just popped it: with
+/// `leave` or `pop %rbp`, and other pops after it. 0: the code is not that. `before` ends, and `after` begins, at the
+/// PC. x86-64 only: on other machines, CFI says so.
+///
+/// GCC leaves the rule of %rbp as it was there. So the row names a slot that is no longer part of the stack, while the
+/// register has the value that was in it.
+std::uint64_t popped_frame_pointer(std::span<const std::byte> before, std::span<const std::byte> after);
 
 }  // namespace sframe_gen::trace::walk

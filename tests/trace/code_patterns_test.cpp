@@ -1,4 +1,4 @@
-#include "trace/walk/interrupted_code.hpp"
+#include "trace/walk/code_patterns.hpp"
 
 #include <gtest/gtest.h>
 
