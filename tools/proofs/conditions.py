@@ -35,7 +35,7 @@ EDITS = (
     (1, "another function takes the address", "program.cpp", "evidence.is_taken = ", "evidence.is_taken = @ || "),
     (1, "a label is known before a start", "program.cpp", "if (marks_.is_label(pc) || ", "if ((!@ && marks_.is_label(pc)) || "),
     (1, "a label is known after a start", "prove_program.cpp", "if (before.is_taken_only && ", "if (!@ && before.is_taken_only && "),
-    (1, "words of constants are no addresses", "addresses.cpp", "(header.sh_flags & SHF_WRITE) != 0 && ",
+    (1, "words of constants are no addresses", "data_pointers.cpp", "(header.sh_flags & SHF_WRITE) != 0 && ",
      "(@ || (header.sh_flags & SHF_WRITE) != 0) && "),
     (1, "numbers are no addresses", "program.cpp", "if (instruction.operation != Operation::LoadAddress && image_",
      "if (!@ && instruction.operation != Operation::LoadAddress && image_"),

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rows/proof/addresses.hpp"
+#include "rows/proof/data_pointers.hpp"
 #include "rows/proof/findings.hpp"
 #include "rows/proof/function.hpp"
 #include "rows/proof/function_ends.hpp"

@@ -21,8 +21,8 @@
 //             Unwinder                unwind/unwind.cpp: a step by rows; unwind/walk.hpp has its rules
 //             AddressSpace            walk/address_space.hpp: the file that holds a PC
 //             CodeFile                walk/code_file.hpp: its rows
-//           go_on_by                walk/kernel_chain.hpp: the kernel's own frames, where the walk is cut
-//           OuterStacks             walk/outer_stack.hpp: outer frames of earlier samples, if they are asked for
+//           go_on_by                walk/outer_frames.hpp: the kernel's own frames, where the walk is cut
+//           OuterStacks             walk/outer_frames.hpp: outer frames of earlier samples, if they are asked for
 //         call_chain_record       recorded/call_chain_file.hpp: the sample again, with frames instead of its stack
 //         PerfDataWriter          perf/perf_data_writer.hpp: the file; record/recording_header.hpp: what describes it
 //     report_own_recording    run.hpp: without -o, reads the recording back, and reports

@@ -18,7 +18,7 @@
 #include "trace/recorded/sample_choice.hpp"
 #include "trace/recorded/sample_words.hpp"
 #include "trace/walk/address_space.hpp"
-#include "trace/walk/outer_stack.hpp"
+#include "trace/walk/outer_frames.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace::recorded {

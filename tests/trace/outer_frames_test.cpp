@@ -1,4 +1,4 @@
-#include "trace/walk/outer_stack.hpp"
+#include "trace/walk/outer_frames.hpp"
 
 #include <gtest/gtest.h>
 
