@@ -8,7 +8,7 @@
 //       FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
 //         index_frame_section     cfi/frame_index.hpp: the fields of each CIE and FDE of a section
 //       go_functions_of         encode/row_sources.hpp: functions that Go's linker describes, without their FDEs
-//       prove_for_conversion    rows/proof/conversion_proof.hpp, if that is asked for: a map is at its head
+//       prove_for_conversion    rows/proof/file_proof.hpp, if that is asked for: a map is at its head
 //       encode_source           encode/encode_functions.hpp: refuses, encodes, counts
 //       EncodedPart             encode/encode_functions.cpp: the functions of a part, one after the other
 //         FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE

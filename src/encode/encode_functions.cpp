@@ -13,7 +13,7 @@
 #include "encode/coverage.hpp"
 #include "encode/row_sources.hpp"
 #include "encode/stub_merge.hpp"
-#include "rows/proof/conversion_proof.hpp"
+#include "rows/proof/file_proof.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
 

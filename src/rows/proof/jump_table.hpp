@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "elf/image.hpp"
-#include "rows/proof/borders.hpp"
 #include "rows/proof/listing.hpp"
+#include "rows/proof/neighbors.hpp"
 #include "rows/proof/program.hpp"
 #include "rows/proof/state.hpp"
 #include "support/range.hpp"

@@ -54,7 +54,7 @@
 #include "command_line/options.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/files/recording_file.hpp"
+#include "trace/files/output_file.hpp"
 #include "trace/files/rights.hpp"
 #include "trace/live/command.hpp"
 #include "trace/program/run.hpp"

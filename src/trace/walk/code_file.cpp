@@ -11,7 +11,7 @@
 #include "support/text.hpp"
 #include "trace/walk/code_patterns.hpp"
 #include "trace/walk/demangle.hpp"
-#include "trace/walk/made_section.hpp"
+#include "trace/walk/made_rows.hpp"
 #include "trace/walk/symbol_files.hpp"
 
 namespace sframe_gen::trace::walk {

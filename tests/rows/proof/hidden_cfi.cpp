@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
-#include "rows/proof/check_cfi.hpp"
+#include "rows/proof/file_proof.hpp"
 #include "rows/proof/function.hpp"
 #include "rows/proof/prove_program.hpp"
 #include "rows/proof/state_rules.hpp"

@@ -25,7 +25,7 @@
 #include "cfi/frame_source.hpp"
 #include "rows/proof/checker/checker.hpp"
 #include "rows/proof/checker/steps.hpp"
-#include "rows/proof/conversion_proof.hpp"
+#include "rows/proof/file_proof.hpp"
 #include "rows/proof/function.hpp"
 #include "rows/proof/prove_program.hpp"
 #include "rows/proof/state_rules.hpp"

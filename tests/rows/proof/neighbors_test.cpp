@@ -1,4 +1,4 @@
-#include "rows/proof/borders.hpp"
+#include "rows/proof/neighbors.hpp"
 
 #include <gtest/gtest.h>
 

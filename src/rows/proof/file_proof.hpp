@@ -1,16 +1,23 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "cfi/rules.hpp"
 #include "elf/image.hpp"
+#include "rows/proof/program.hpp"
 #include "rows/proof/synthesis.hpp"
+#include "sframe_gen/contradictions.hpp"
 #include "sframe_gen/counts.hpp"
 #include "sframe_gen/reasons.hpp"
 #include "support/range.hpp"
 
+/// What is asked of all instructions of a file: rows and contradictions for a conversion, or a comparison with CFI.
 namespace sframe_gen::rows::proof {
 
 /// What a conversion asks of the instructions.
@@ -43,5 +50,15 @@ void check_supported(const elf::Image& image, std::string_view option);
 
 /// The functions of a file as a conversion reads them, all at once: a proof follows calls from one to any other.
 std::vector<cfi::Function> described_functions(const cfi::FrameSource& source, cfi::RuleTable& rules);
+
+/// What CFI says: "CFA rsp+8", "FP at CFA-16".
+std::string words_of(const cfi::Rules& rules, const Disagreement& found);
+
+/// What the code does: "CFA is rsp+24", "no FP at CFA-16".
+std::string words_of(const Disagreement& found);
+
+/// Proves the functions of a linked file, and compares their CFI with each proved state.
+CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress,
+                    const ProofOptions& options = {});
 
 }  // namespace sframe_gen::rows::proof
