@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "cfi/frame_source.hpp"
-#include "encode/go_functions.hpp"
+#include "encode/row_sources.hpp"
 #include "encode/stub_merge.hpp"
 #include "rows/stubs/recognize.hpp"
 #include "support/text.hpp"

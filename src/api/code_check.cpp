@@ -2,8 +2,8 @@
 
 #include "elf/image.hpp"
 #include "elf/preconditions.hpp"
-#include "rows/proof/check_cfi.hpp"
 #include "rows/proof/decoder.hpp"
+#include "rows/proof/file_proof.hpp"
 
 namespace sframe_gen {
 

@@ -4,13 +4,12 @@
 #include <string_view>
 
 #include "convert/convert_archive.hpp"
-#include "convert/convert_kernel.hpp"
 #include "convert/convert_linked.hpp"
 #include "convert/convert_object.hpp"
 #include "convert/emit_section.hpp"
 #include "convert/file_kind.hpp"
 #include "convert/remove_section.hpp"
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "rewrite/plan/plan_texts.hpp"
 #include "support/text.hpp"
 

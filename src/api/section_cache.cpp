@@ -13,7 +13,7 @@
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/section.hpp"
-#include "support/cut_files.hpp"
+#include "support/mapped_file.hpp"
 
 namespace sframe_gen::api {
 namespace {

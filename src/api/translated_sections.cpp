@@ -9,7 +9,7 @@
 #include <span>
 
 #include "elf/image.hpp"
-#include "elf/own_vdso.hpp"
+#include "elf/kernel_files.hpp"
 #include "support/mapped_file.hpp"
 #include "support/range.hpp"
 

@@ -1,15 +1,19 @@
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+/// Files to work on: those below a directory, with all their names, and what is lost when one is replaced.
 namespace sframe_gen::cli {
 
 /// A file to work on.
@@ -51,5 +55,22 @@ FoundFiles find_files(const std::filesystem::path& directory, const TreeFilter& 
 /// Gives all names to what now has the first, each atomically: a file that was replaced stays under its other names.
 /// Throws SystemFailure.
 void keep_names_together(const Subject& subject);
+
+/// A file before it is replaced, to tell afterwards what the new one lacks.
+class ReplacedFile {
+ public:
+  /// A symbolic link is followed. There may be no such file.
+  explicit ReplacedFile(std::filesystem::path file);
+
+  /// Returns what was lost, "owner changed from user 0 to 1000; no set-user-ID bit any more"; nothing where that is
+  /// nothing, or the file is still the same. `names_kept`: how many names of the old file lead to the new one.
+  std::string losses(std::size_t names_kept) const;
+
+ private:
+  std::optional<struct stat> status() const;
+
+  std::filesystem::path file_;
+  std::optional<struct stat> before_;
+};
 
 }  // namespace sframe_gen::cli

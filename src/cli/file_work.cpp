@@ -11,7 +11,7 @@
 
 #include "api/inspect.hpp"
 #include "api/section_cache.hpp"
-#include "cli/replaced_file.hpp"
+#include "cli/file_tree.hpp"
 #include "cli/report/json.hpp"
 #include "convert/convert_archive.hpp"
 #include "convert/file_kind.hpp"

@@ -3,12 +3,12 @@
 //     find_original           rewrite/undo/undo.hpp: what the file was before an earlier conversion
 //     check_preconditions     elf/preconditions.hpp: refuses what cannot be rewritten safely
 //     Rewrite                 rewrite/write/rewrite.hpp: begins to copy the bytes that few plans move
-//     LinkedRows::encode      convert/linked_rows.hpp: of CFI, or with --from-sframe of the old section
+//     LinkedRows::encode      here: of CFI, or with --from-sframe of the old section
 //     encode_file             encode/encode_functions.hpp: of call frame information
 //       FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
 //         index_frame_section     cfi/frame_index.hpp: the fields of each CIE and FDE of a section
-//       go_functions_of         encode/go_functions.hpp: functions that Go's linker describes, without their FDEs
-//       prove_for_conversion    rows/proof/conversion_proof.hpp, if that is asked for: a map is at its head
+//       go_functions_of         encode/row_sources.hpp: functions that Go's linker describes, without their FDEs
+//       prove_for_conversion    rows/proof/file_proof.hpp, if that is asked for: a map is at its head
 //       encode_source           encode/encode_functions.hpp: refuses, encodes, counts
 //       EncodedPart             encode/encode_functions.cpp: the functions of a part, one after the other
 //         FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE
@@ -16,7 +16,7 @@
 //           RuleTable               cfi/rules.hpp: each rule once, by number
 //         StubMerge               encode/stub_merge.hpp: functions with stubs inside, whose rows come from instructions
 //         split_function          emit/split_functions.hpp: makes FDEs of a section, and holes
-//           RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: its meaning
+//           RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/dialect.hpp: its meaning
 //         SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
 //       cover_padding           encode/encode_functions.hpp, with encode/padding.hpp
 //     plan_layout             rewrite/plan/choose.hpp: finds a place for the section
@@ -35,19 +35,22 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "convert/linked_rows.hpp"
+#include "convert/debug_file.hpp"
+#include "elf/kernel_files.hpp"
+#include "elf/machine.hpp"
 #include "elf/preconditions.hpp"
 #include "encode/coverage.hpp"
-#include "encode/encode_functions.hpp"
 #include "readers/survey.hpp"
 #include "rewrite/plan/choose.hpp"
 #include "rewrite/undo/undo.hpp"
 #include "rewrite/write/rewrite.hpp"
+#include "sframe_gen/error.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::convert {
 
@@ -156,6 +159,67 @@ LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::pa
       rewrite ? rewrite->finish(std::move(bytes)) : rewrite::rewritten_size(image, layout, std::move(bytes));
   linked.growth = static_cast<std::int64_t>(size - opened.file_bytes().size());
   return linked;
+}
+
+LinkedRows::LinkedRows(const elf::Image& image, const elf::Image& opened, const ConvertOptions& options)
+    : image_(image), options_(options) {
+  if (const char* const asked = encode::option_of_proof(options); options.from_section && asked != nullptr)
+    throw Refused(image.name(), std::string(asked) + " cannot be combined with --from-sframe");
+  if (options.from_section) existing_.emplace(opened);
+  debug_ = open_debug_file(image, options);
+  dialect_ = encode::dialect_for(image, options.format);
+}
+
+encode::EncodedFunctions LinkedRows::encode(bool with_stubs) const {
+  if (existing_) return existing_->encode(dialect_);
+  return encode::encode_file(image_, debug_ ? *debug_ : image_,
+                             with_stubs ? encode::stubs_for(image_, options_) : rows::stubs::StubList{}, dialect_,
+                             options_);
+}
+
+void LinkedRows::check(std::span<const std::byte> bytes, std::uint64_t address) const {
+  if (existing_) existing_->check(bytes, address, encode::family_of(options_.format));
+}
+
+namespace {
+
+/// Without a value: `bytes` fit.
+std::optional<std::string> obstacle(const elf::Section* reserved, std::string_view name, std::uint64_t bytes) {
+  if (reserved != nullptr && reserved->header.sh_size >= bytes) return {};
+  const std::string room = reserved == nullptr ? "no room" : "only " + count_of(reserved->header.sh_size, "byte");
+  return "Linux kernel, which finds its " + std::string(name) + " by its linker script, and has " + room +
+         " for one: reserve " + count_of(bytes, "byte") + " in a section " + std::string(name) +
+         " there, or use --emit=section";
+}
+
+}  // namespace
+
+KernelOutcome convert_kernel(const elf::Image& kernel, const std::filesystem::path& output,
+                             const ConvertOptions& options, const WorkObserver& observer) {
+  elf::machine_of(kernel);
+  elf::check_not_signed(kernel);
+  const elf::NewSection& added = encode::section_for(options.format);
+  const elf::Section* const reserved = elf::find_reserved(kernel, added);
+  const LinkedRows rows(kernel, kernel, options);
+  constexpr bool with_stubs = false;
+  encode::EncodedFunctions encoded = rows.encode(with_stubs);
+  const std::uint64_t size = encoded.encoder.encoded_size();
+  const auto why_not = obstacle(reserved, added.name, size);
+  if (observer.plan) {
+    TriedPlan plan;
+    plan.section_plan = SectionPlan::Reserved;
+    plan.possible = plan.taken = !why_not;
+    plan.obstacle = why_not.value_or("");
+    observer.plan(plan);
+  }
+  if (why_not) throw Refused(kernel.name(), *why_not);
+  const std::vector<std::byte> bytes = encode::encode_at(reserved->header.sh_addr, encoded.encoder, kernel.name());
+  rows.check(bytes, reserved->header.sh_addr);
+  // What can fail comes before the file is replaced.
+  KernelOutcome filled{std::move(encoded.coverage), reserved->header.sh_addr, size, reserved->header.sh_size};
+  encode::name_holes(filled.coverage, kernel);
+  if (!options.dry_run) rewrite::fill_section(kernel, *reserved, bytes, output);
+  return filled;
 }
 
 }  // namespace sframe_gen::convert

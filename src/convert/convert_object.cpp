@@ -20,7 +20,7 @@
 #include "encode/encode_functions.hpp"
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
-#include "rows/proof/conversion_proof.hpp"
+#include "rows/proof/file_proof.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::convert {

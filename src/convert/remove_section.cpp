@@ -7,7 +7,7 @@
 
 #include "convert/convert_archive.hpp"
 #include "convert/file_kind.hpp"
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "elf/new_section.hpp"
 #include "elf/object/preconditions.hpp"
 #include "elf/object/section_removal.hpp"

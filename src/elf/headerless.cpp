@@ -15,7 +15,6 @@
 #include "elf/notes.hpp"
 #include "elf/pointer_encoding.hpp"
 #include "elf/records.hpp"
-#include "elf/undo_trailer.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "elf/dynamic_table.hpp"
 #include "elf/headerless.hpp"
+#include "elf/kernel_files.hpp"
 #include "elf/machine.hpp"
-#include "elf/module_signature.hpp"
 #include "elf/records.hpp"
 #include "support/text.hpp"
 

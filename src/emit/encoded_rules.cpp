@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "emit/represent.hpp"
+#include "emit/dialect.hpp"
 
 namespace sframe_gen::emit {
 

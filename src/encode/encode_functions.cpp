@@ -11,11 +11,9 @@
 #include "elf/machine.hpp"
 #include "encode/code_coverage.hpp"
 #include "encode/coverage.hpp"
-#include "encode/disproved.hpp"
-#include "encode/go_functions.hpp"
+#include "encode/row_sources.hpp"
 #include "encode/stub_merge.hpp"
-#include "encode/synthesized_functions.hpp"
-#include "rows/proof/conversion_proof.hpp"
+#include "rows/proof/file_proof.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "emit/represent.hpp"
+#include "emit/dialect.hpp"
 #include "sframe/format.hpp"
 #include "sframe/pc_rows.hpp"
 #include "sframe_gen/encode.hpp"

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "elf/symbol_names.hpp"
 #include "files/stored_bytes.hpp"
 #include "sframe_gen/error.hpp"

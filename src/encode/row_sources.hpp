@@ -1,14 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "cfi/rules.hpp"
+#include "elf/image.hpp"
 #include "rows/stubs/recognize.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "support/range.hpp"
 
+/// Where rows come from, besides the functions of call frame information (CFI).
 namespace sframe_gen::encode {
 
 /// What the rows of each PC are made from, if it has rows: stubs come from instructions, whatever CFI says of them.
@@ -31,5 +35,18 @@ class RowSources {
  private:
   std::vector<Piece> pieces_;
 };
+
+/// Returns the functions that Go's linker has described in a program or library; null if it has not.
+std::shared_ptr<const cfi::OtherFunctions> go_functions_of(const elf::Image& image);
+
+/// Returns functions, or pieces of them, that are known by a proof of their instructions, and those of `others`, which
+/// may be null: they share no PC. `pieces` are ascending and disjoint, and `rules` are theirs.
+std::shared_ptr<const cfi::OtherFunctions> with_proved_pieces(std::shared_ptr<const cfi::OtherFunctions> others,
+                                                              std::vector<cfi::Function> pieces,
+                                                              std::unique_ptr<cfi::RuleTable> rules);
+
+/// The function without rows for the PCs that its instructions disprove: these get
+/// UnknownReason::ContradictedByCode. Functions that repeat are not compared with code, and stay as they are.
+cfi::Function without_disproved(const cfi::Function& function, const RangeSet& disproved, cfi::RuleTable& rules);
 
 }  // namespace sframe_gen::encode

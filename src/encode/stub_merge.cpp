@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "cfi/frame_source.hpp"
-#include "emit/represent.hpp"
+#include "emit/dialect.hpp"
 #include "encode/coverage.hpp"
 #include "sframe/names.hpp"
 

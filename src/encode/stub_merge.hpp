@@ -9,6 +9,7 @@
 #include "emit/dialect.hpp"
 #include "emit/split_functions.hpp"
 #include "rows/stubs/recognize.hpp"
+#include "sframe_gen/coverage.hpp"
 #include "sframe_gen/reasons.hpp"
 #include "support/range.hpp"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "readers/survey.hpp"
 #include "sframe_gen/format.hpp"
 #include "support/text.hpp"

@@ -1,7 +1,10 @@
 #include "support/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+
+#include "support/hash.hpp"
 
 namespace sframe_gen {
 
@@ -43,6 +46,61 @@ std::string in_parentheses(const std::vector<std::string>& clauses) {
 std::string count_of(std::uint64_t count, std::string_view noun) {
   std::string text = std::to_string(count) + ' ' + std::string(noun);
   return count == 1 ? text : text + 's';
+}
+
+namespace {
+
+/// How many bytes of a letter `text` begins with: 0 if it is no UTF-8 (RFC 3629: the shortest form, no surrogates).
+std::size_t letter_size(std::string_view text) {
+  const auto byte_at = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+  const unsigned first = byte_at(0), second = byte_at(1);
+  if (first < 0x80) return 1;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  const bool is_first = first >= 0xc2 && first <= 0xf4;
+  const unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  const unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (!is_first || second < least || second > most) return 0;
+  for (std::size_t i = 2; i < size; ++i)
+    if (byte_at(i) < 0x80 || byte_at(i) > 0xbf) return 0;
+  return size;
+}
+
+}  // namespace
+
+std::string shortened(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  constexpr std::size_t hash_bytes = 4, longest_rest = 3;
+  Digester digester;
+  digester.update(std::as_bytes(std::span(text)));
+  const Digest digest = digester.digest();
+  std::size_t end = most;
+  const auto is_inside = [&] { return (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U; };
+  while (end > 0 && most - end < longest_rest && is_inside()) --end;
+  text.resize(end);
+  text += "…";
+  constexpr std::string_view letters = "0123456789abcdef";
+  for (std::size_t i = 0; i < hash_bytes; ++i) {
+    const auto byte = std::to_integer<std::size_t>(digest.at(i));
+    text.append({letters[byte >> 4U], letters[byte & 15U]});
+  }
+  return text;
+}
+
+std::string valid_utf8(std::string_view text) {
+  if (std::ranges::all_of(text, [](char letter) { return static_cast<unsigned char>(letter) < 0x80; }))
+    return std::string(text);
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t size = letter_size(text);
+    if (size == 0) {
+      valid += "\xef\xbf\xbd";  // U+FFFD
+    } else {
+      valid.append(text.substr(0, size));
+    }
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return valid;
 }
 
 }  // namespace sframe_gen

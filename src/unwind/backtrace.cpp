@@ -61,7 +61,7 @@ class LoadedRows {
 
   explicit LoadedRows(const LoadedModules& loaded) : loaded_(loaded), remembered_(loaded.rows) {}
 
-  static constexpr const sframe::AbiTraits& abi() { return host_abi; }
+  static constexpr const sframe::AbiTraits& abi() { return host_traits; }
 
   static bool return_from_signal(StackMemory& memory, Registers& registers);
   static Stop step_without_row(Stop why, StackMemory& memory, Registers& registers) {
@@ -100,7 +100,7 @@ class LoadedRows {
     }
     found = {};
     const ModuleSection &own = module_->own, &provided = module_->provided;
-    Stop stop = row_in_sections(&own.view, &provided.view, host_abi, pc - module_->bias, row);
+    Stop stop = row_in_sections(&own.view, &provided.view, host_traits, pc - module_->bias, row);
     if (stop != Stop::Stepped && (own.is_damaged || provided.is_damaged)) stop = Stop::BadSection;
     if (stop == Stop::Stepped && is_listed)
       found.slot = remembered_.put(pc, row, RowCache::tag_of_module(index_of(*module_)));
@@ -165,11 +165,12 @@ int walk_this_thread(Registers& registers, Range known, Frame* frames, int size,
 void read_ucontext(const void* data, Registers& registers) {
   const auto& context = *static_cast<const ucontext_t*>(data);
   // On aarch64 fault_address comes first.
-  constexpr std::size_t first_word = host_abi.abi == sframe::Abi::Amd64 || host_abi.abi == sframe::Abi::S390x ? 0 : 1;
+  constexpr std::size_t first_word =
+      host_traits.abi == sframe::Abi::Amd64 || host_traits.abi == sframe::Abi::S390x ? 0 : 1;
   const auto* const words = reinterpret_cast<const std::byte*>(&context.uc_mcontext) + 8 * first_word;
   registers.pc_is_exact = 1;
   read_saved(
-      saved_for_signal(host_abi.abi),
+      saved_for_signal(host_traits.abi),
       [&](std::uint8_t word, std::uint64_t& value) {
         std::memcpy(&value, words + std::size_t{8} * word, sizeof value);
         return true;
@@ -181,7 +182,7 @@ Range known_stack(const void* data, const Registers& interrupted, std::uint64_t 
   constexpr std::uint64_t farthest = 1U << 18U;  // bytes of the kernel's frame and the handler's callees: some KiB
   constexpr std::uint64_t red_zone = 160;        // the largest of the three machines': the kernel writes below it
   const stack_t& alternate = static_cast<const ucontext_t*>(data)->uc_stack;
-  const std::uint64_t sp = interrupted.values[host_abi.stack_pointer];
+  const std::uint64_t sp = interrupted.values[host_traits.stack_pointer];
   const bool on_alternate = here - reinterpret_cast<std::uint64_t>(alternate.ss_sp) < alternate.ss_size;
   if (on_alternate || sp <= here || sp - here > farthest) return {};
   return {here, sp - red_zone};
@@ -191,8 +192,8 @@ Range known_stack(const void* data, const Registers& interrupted, std::uint64_t 
 /// lies between theirs. The caller of a public function may be wrong about where a frame is.
 Range known_stack_below(const Registers& registers, std::uint64_t here) {
   constexpr std::uint64_t smallest_page = 4096;
-  const std::uint64_t sp = registers.values[host_abi.stack_pointer];
-  return registers.knows(host_abi.stack_pointer) && sp - here <= smallest_page ? Range{here, sp} : Range{};
+  const std::uint64_t sp = registers.values[host_traits.stack_pointer];
+  return registers.knows(host_traits.stack_pointer) && sp - here <= smallest_page ? Range{here, sp} : Range{};
 }
 
 bool LoadedRows::return_from_signal(StackMemory& memory, Registers& registers) {
@@ -205,7 +206,7 @@ bool LoadedRows::return_from_signal(StackMemory& memory, Registers& registers) {
     return true;
   };
   const auto word_at = [&](std::uint64_t address, std::uint64_t& value) { return memory.word(address, value); };
-  return unwind::return_from_signal(host_abi, read_code, word_at, registers);
+  return unwind::return_from_signal(host_traits, read_code, word_at, registers);
 }
 
 }  // namespace
@@ -218,8 +219,8 @@ extern "C" int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t 
   Registers registers;
   registers.pc = pc;
   registers.pc_is_exact = 0;
-  registers.set(host_abi.stack_pointer, sp);
-  registers.set(host_abi.frame_pointer, fp);
+  registers.set(host_traits.stack_pointer, sp);
+  registers.set(host_traits.frame_pointer, fp);
   Stop stop{};
   // The return address of the call is there, or could be.
   return walk_this_thread(registers, {this_frame(), sp}, buffer, size, stop);

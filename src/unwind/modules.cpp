@@ -376,7 +376,7 @@ int open_copy(ModuleSection& section, std::span<const std::byte> bytes, std::uin
   if (section.copy == nullptr) return ENOMEM;
   void* const copied = std::memcpy(section.copy + 1, bytes.data(), bytes.size());
   open(section, copied, bytes.size(), address, 0);
-  return section.view.is_open() && section.view.abi() == host_abi.abi ? 0 : EINVAL;
+  return section.view.is_open() && section.view.abi() == host_traits.abi ? 0 : EINVAL;
 }
 
 int list_with(const LoadedModule& module) {

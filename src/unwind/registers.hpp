@@ -15,12 +15,12 @@ namespace sframe_gen::unwind {
 
 /// The machine that this runs on.
 #if defined(__x86_64__)
-inline constexpr sframe::AbiTraits host_abi = sframe::amd64_traits;
+inline constexpr sframe::AbiTraits host_traits = sframe::amd64_traits;
 #elif defined(__aarch64__)
-inline constexpr sframe::AbiTraits host_abi =
+inline constexpr sframe::AbiTraits host_traits =
     host_endian == Endian::Big ? sframe::aarch64_big_traits : sframe::aarch64_traits;
 #elif defined(__s390x__)
-inline constexpr sframe::AbiTraits host_abi = sframe::s390x_traits;
+inline constexpr sframe::AbiTraits host_traits = sframe::s390x_traits;
 #else
 #error "SFrame has ABIs for x86-64, aarch64 and s390x"
 #endif

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "support/bytes.hpp"
-#include "verify/dwarf_table.hpp"
+#include "verify/cfi_sections.hpp"
 
 /// Reads call frame instructions for what libdwarf does not tell: it passes over the signing of return addresses
 /// on aarch64, and does not say where it stops or misreads. Shares nothing with cfi/instruction.cpp, whose rows it

@@ -10,7 +10,6 @@
 #include "elf/machine.hpp"
 #include "elf/object/relocations.hpp"
 #include "elf/object/symbol_table.hpp"
-#include "support/endian.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::verify {

@@ -12,7 +12,6 @@
 #include "support/endian.hpp"
 #include "support/range.hpp"
 #include "verify/cfi_sections.hpp"
-#include "verify/dwarf_table.hpp"
 
 namespace sframe_gen::verify {
 

@@ -8,7 +8,7 @@
 #include "elf/image.hpp"
 #include "sframe/format.hpp"
 #include "support/range.hpp"
-#include "verify/dwarf_table.hpp"
+#include "verify/cfi_sections.hpp"
 #include "verify/libdwarf.hpp"
 
 namespace sframe_gen::verify {

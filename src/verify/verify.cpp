@@ -13,14 +13,9 @@
 #include "support/range.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
-#include "verify/dwarf_witness.hpp"
 #include "verify/go_frames.hpp"
-#include "verify/go_witness.hpp"
 #include "verify/instruction.hpp"
-#include "verify/instruction_witness.hpp"
-#include "verify/padding_witness.hpp"
-#include "verify/proof_witness.hpp"
-#include "verify/testimony.hpp"
+#include "verify/witnesses.hpp"
 
 namespace sframe_gen::verify {
 

@@ -6,7 +6,7 @@
 #include "elf/image.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/verify.hpp"
-#include "verify/proof_witness.hpp"
+#include "verify/witnesses.hpp"
 
 namespace sframe_gen::verify {
 

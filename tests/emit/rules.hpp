@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cfi/formulas.hpp"
+#include "emit/dialect.hpp"
 #include "emit/dialects.hpp"
-#include "emit/represent.hpp"
 #include "sframe_gen/coverage.hpp"
 
 /// Rules as a person writes them, and what becomes of them.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cfi/spelled.hpp"
-#include "emit/represent.hpp"
+#include "emit/dialect.hpp"
 #include "emit/split_functions.hpp"
 
 namespace sframe_gen::test {

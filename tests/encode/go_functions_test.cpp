@@ -1,7 +1,5 @@
 // What becomes of a Go program without any call frame information.
 
-#include "encode/go_functions.hpp"
-
 #include <gtest/gtest.h>
 
 #include "api/address_names.hpp"
@@ -11,6 +9,7 @@
 #include "elf/object/toolbox.hpp"
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
+#include "encode/row_sources.hpp"
 
 namespace sframe_gen::convert {
 namespace {

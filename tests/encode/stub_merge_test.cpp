@@ -9,7 +9,7 @@
 
 #include "cfi/formulas.hpp"
 #include "cfi/spelled.hpp"
-#include "emit/represent.hpp"
+#include "emit/dialect.hpp"
 
 namespace sframe_gen::encode {
 namespace {

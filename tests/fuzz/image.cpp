@@ -7,7 +7,7 @@
 
 #include "cfi/frame_index.hpp"
 #include "elf/dynamic_table.hpp"
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "elf/notes.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/symbol_names.hpp"

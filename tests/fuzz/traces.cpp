@@ -20,9 +20,9 @@
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recorded_files.hpp"
 #include "trace/recorded/recording.hpp"
-#include "trace/walk/jit_code.hpp"
+#include "trace/walk/jit_dump.hpp"
+#include "trace/walk/kernel_registers.hpp"
 #include "trace/walk/perf_map.hpp"
-#include "trace/walk/registers.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::fuzz {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "elf/headerless.hpp"
+#include "elf/new_section.hpp"
 #include "elf/notes.hpp"
-#include "elf/undo_trailer.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

@@ -1,5 +1,3 @@
-#include "support/cut_files.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>

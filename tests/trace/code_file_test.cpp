@@ -111,7 +111,7 @@ std::string rows_at(trace::walk::Walker& walker, trace::walk::AddressSpace& spac
   modules.read = read_one;
   unwind::Registers registers = at(pc);
   EXPECT_EQ(unwind::Unwinder(modules).step(registers), unwind::Stop::Stepped);
-  return registers.values[unwind::host_abi.stack_pointer] - stack_address >= own_shift ? "own" : "translated";
+  return registers.values[unwind::host_traits.stack_pointer] - stack_address >= own_shift ? "own" : "translated";
 }
 
 TEST(CodeFile, ItsOwnSectionCountsAfterAGapInItToo) {

@@ -1,5 +1,3 @@
-#include "trace/walk/frame_pointer.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,6 +9,7 @@
 
 #include "support/endian.hpp"
 #include "support/text.hpp"
+#include "trace/walk/code_patterns.hpp"
 #include "trace/walk/stack.hpp"
 #include "trace/walk/stack_end.hpp"
 

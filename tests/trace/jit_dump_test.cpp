@@ -11,7 +11,6 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
-#include "trace/walk/jit_code.hpp"
 
 namespace sframe_gen::test {
 namespace {

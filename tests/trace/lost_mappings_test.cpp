@@ -1,11 +1,10 @@
-#include "trace/record/lost_mappings.hpp"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <vector>
 
 #include "support/bytes.hpp"
+#include "trace/record/rings.hpp"
 
 namespace sframe_gen::test {
 namespace {

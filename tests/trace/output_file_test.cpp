@@ -13,7 +13,6 @@
 #include "sframe_gen/error.hpp"
 #include "support/folder.hpp"
 #include "support/mapped_file.hpp"
-#include "trace/files/recording_file.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -1,9 +1,9 @@
-#include "trace/report/own_name.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
+
+#include "trace/walk/demangle.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -39,7 +39,7 @@ TEST(OwnName, BeginsAfterTheTypeThatIsReturned) {
            {"> )(<", "> )(<"},
            {"", ""},
        })
-    EXPECT_EQ(trace::report::short_label(whole), label);
+    EXPECT_EQ(trace::walk::short_label(whole), label);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-#include "trace/record/record_queue.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <vector>
+
+#include "trace/record/ring.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "emit/dialect.hpp"
-#include "emit/represent.hpp"
 #include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cfi/cfi_builder.hpp"
-#include "verify/dwarf_table.hpp"
+#include "verify/cfi_sections.hpp"
 #include "verify/proofs.hpp"
 
 namespace sframe_gen::test {

@@ -1,13 +1,10 @@
 // Each witness alone: what it knows, and up to which PC.
 
+#include "verify/witnesses.hpp"
+
 #include <gtest/gtest.h>
 
 #include "support/places.hpp"
-#include "verify/dwarf_witness.hpp"
-#include "verify/go_witness.hpp"
-#include "verify/instruction_witness.hpp"
-#include "verify/padding_witness.hpp"
-#include "verify/testimony.hpp"
 
 namespace sframe_gen::test {
 namespace {

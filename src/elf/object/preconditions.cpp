@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "elf/kernel_files.hpp"
 #include "elf/machine.hpp"
-#include "elf/module_signature.hpp"
 #include "elf/object/symbol_table.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/records.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "elf/object/object_layout.hpp"
+#include "elf/object/object_writer.hpp"
 #include "elf/object/relocations.hpp"
 #include "elf/object/symbol_table.hpp"
 #include "elf/records.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "elf/image.hpp"
-#include "elf/kernel_image.hpp"
+#include "elf/kernel_files.hpp"
 #include "rewrite/plan/movable.hpp"
 
 namespace sframe_gen::rewrite {

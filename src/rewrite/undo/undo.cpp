@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "elf/new_section.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/records.hpp"
-#include "elf/undo_trailer.hpp"
 #include "files/atomic_file.hpp"
 #include "rewrite/edit/contents.hpp"
 #include "rewrite/undo/undo_record.hpp"

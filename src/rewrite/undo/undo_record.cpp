@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "elf/compressed_section.hpp"
+#include "elf/new_section.hpp"
 #include "elf/records.hpp"
-#include "elf/undo_trailer.hpp"
 #include "rewrite/edit/contents.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"

@@ -27,7 +27,7 @@
 ///     count of corrections; each: offset less the end of the one before, bytes
 ///     the literal bytes of all pieces, the bytes of all corrections
 ///
-/// In a file without section headers, a trailer leads to it (elf/undo_trailer.hpp).
+/// In a file without section headers, a trailer leads to it (elf/new_section.hpp).
 namespace sframe_gen::rewrite {
 
 /// The original is made of these in turn: literal bytes, then bytes of the converted file.

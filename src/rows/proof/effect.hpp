@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "rows/proof/function_proof.hpp"
 #include "rows/proof/instruction.hpp"
-#include "rows/proof/refusal.hpp"
 #include "rows/proof/state.hpp"
 
 /// What an instruction makes of a state (Intel SDM, volume 2). Jumps and returns change nothing of it.

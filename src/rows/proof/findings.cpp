@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "rows/proof/compare.hpp"
 #include "rows/proof/effect.hpp"
+#include "rows/proof/state_rules.hpp"
 
 namespace sframe_gen::rows::proof {
 

@@ -7,7 +7,6 @@
 #include "rows/proof/paths.hpp"
 #include "rows/proof/program.hpp"
 #include "rows/proof/state.hpp"
-#include "rows/proof/ways_out.hpp"
 
 namespace sframe_gen::rows::proof {
 

@@ -6,19 +6,16 @@
 #include <set>
 #include <utility>
 
-#include "rows/proof/borders.hpp"
-#include "rows/proof/callees.hpp"
-#include "rows/proof/compare.hpp"
 #include "rows/proof/conditions.hpp"
 #include "rows/proof/effect.hpp"
 #include "rows/proof/findings.hpp"
 #include "rows/proof/function_ends.hpp"
+#include "rows/proof/jump_table.hpp"
 #include "rows/proof/listing.hpp"
+#include "rows/proof/neighbors.hpp"
 #include "rows/proof/paths.hpp"
-#include "rows/proof/rows.hpp"
 #include "rows/proof/state.hpp"
-#include "rows/proof/table_reader.hpp"
-#include "rows/proof/ways_out.hpp"
+#include "rows/proof/state_rules.hpp"
 
 namespace sframe_gen::rows::proof {
 

@@ -3,10 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "elf/image.hpp"
-#include "rows/proof/value.hpp"
+#include "rows/proof/listing.hpp"
+#include "rows/proof/neighbors.hpp"
+#include "rows/proof/program.hpp"
+#include "rows/proof/state.hpp"
 #include "support/range.hpp"
 
 namespace sframe_gen::rows::proof {
@@ -28,5 +32,31 @@ JumpTargets read_bounded_table(const elf::Image& image, const Value& table, cons
 JumpTargets read_unbounded_table(const elf::Image& image, const Value& table, const Range& own,
                                  const std::optional<std::uint64_t>& end,
                                  const std::function<bool(std::uint64_t)>& may_be);
+
+/// Reads the jump tables of one function: by a bound, or else by their contents.
+class TableReader {
+ public:
+  /// All must outlive it. `own`: the function's code.
+  TableReader(Program& program, const Borders& borders, Listing& listing, const Range& own);
+
+  /// Takes so many steps. False: too few are left.
+  using Spend = std::function<bool(std::uint64_t steps)>;
+  /// Where a jump with this state may go. `spend` is called for instructions that are decoded on the way.
+  JumpTargets read(const Value& table, const State& state, const Spend& spend);
+
+  /// Addresses of the tables that were read by their contents.
+  const std::set<std::uint64_t>& unbounded() const { return unbounded_; }
+
+ private:
+  /// Whether an entry may lead to `target`, without being a jump to another function.
+  bool may_lead_to(std::uint64_t target);
+  bool may_lead_with(const State& state, std::uint64_t target);
+
+  Program& program_;
+  const Borders& borders_;
+  Listing& listing_;
+  Range own_;
+  std::set<std::uint64_t> unbounded_;
+};
 
 }  // namespace sframe_gen::rows::proof

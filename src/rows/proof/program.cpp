@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "elf/go_table.hpp"
-#include "rows/proof/addresses.hpp"
+#include "rows/proof/data_pointers.hpp"
 #include "support/containers.hpp"
 
 namespace sframe_gen::rows::proof {

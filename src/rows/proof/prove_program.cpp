@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "rows/proof/addresses.hpp"
-#include "rows/proof/compare.hpp"
-#include "rows/proof/ends.hpp"
+#include "rows/proof/data_pointers.hpp"
 #include "rows/proof/findings.hpp"
 #include "rows/proof/function.hpp"
+#include "rows/proof/function_ends.hpp"
+#include "rows/proof/state_rules.hpp"
 
 namespace sframe_gen::rows::proof {
 

@@ -11,7 +11,7 @@
 
 #include "cfi/frame_source.hpp"
 #include "rows/proof/function.hpp"
-#include "rows/proof/rows.hpp"
+#include "rows/proof/state_rules.hpp"
 
 namespace sframe_gen::rows::proof {
 

@@ -6,7 +6,7 @@
 
 #include "support/bytes.hpp"
 #include "trace/dwarf/abbreviations.hpp"
-#include "trace/dwarf/debug_file.hpp"
+#include "trace/dwarf/debug_sections.hpp"
 
 namespace sframe_gen::trace::dwarf {
 

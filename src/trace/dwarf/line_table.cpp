@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "trace/dwarf/abbreviations.hpp"
 #include "trace/dwarf/constants.hpp"
-#include "trace/dwarf/form.hpp"
 
 namespace sframe_gen::trace::dwarf {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/dwarf/debug_file.hpp"
+#include "trace/dwarf/debug_sections.hpp"
 
 namespace sframe_gen::trace::dwarf {
 

@@ -8,9 +8,8 @@
 #include "elf/notes.hpp"
 #include "trace/dwarf/calls.hpp"
 #include "trace/dwarf/constants.hpp"
-#include "trace/dwarf/debug_file.hpp"
+#include "trace/dwarf/debug_sections.hpp"
 #include "trace/dwarf/entry.hpp"
-#include "trace/dwarf/flat_ranges.hpp"
 #include "trace/dwarf/line_table.hpp"
 
 namespace sframe_gen::trace::dwarf {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "sframe_gen/error.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::live {
 

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "command_line/program.hpp"
-#include "support/cut_files.hpp"
+#include "support/mapped_file.hpp"
 #include "trace/program/options.hpp"
 #include "trace/program/run.hpp"
 

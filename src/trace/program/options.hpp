@@ -11,7 +11,7 @@
 #include "trace/recorded/sample_choice.hpp"
 #include "trace/report/top_functions.hpp"
 #include "trace/walk/code_file.hpp"
-#include "trace/walk/frame_pointer.hpp"
+#include "trace/walk/code_patterns.hpp"
 
 namespace sframe_gen::trace {
 

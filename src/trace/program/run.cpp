@@ -16,20 +16,20 @@
 #include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
-#include "support/cut_files.hpp"
+#include "support/mapped_file.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
+#include "trace/files/rights.hpp"
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
 #include "trace/recorded/call_chain_file.hpp"
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/recorded_files.hpp"
 #include "trace/recorded/recording.hpp"
-#include "trace/recorded/rights.hpp"
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace {
 
@@ -143,7 +143,7 @@ void keep_rights_for(const TraceOptions& options, const std::optional<OutputFile
     std::filesystem::create_directories(walk::Debuginfod::cache(), ignored);
     writable.push_back(walk::Debuginfod::cache());
   }
-  recorded::give_up_rights(writable);
+  give_up_rights(writable);
 }
 
 int run_core(const TraceOptions& options, std::ostream& out) {

@@ -22,7 +22,7 @@
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
 #include "trace/program/run.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace {
 

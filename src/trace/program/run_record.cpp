@@ -9,11 +9,11 @@
 //     Recorder::take_in       here: the first thread, until something of Ends comes
 //       Rings                   record/rings.hpp: the rings of all processors, and one order for their records
 //         Ring, RecordOrder       record/ring.hpp: one ring; records by time
-//         LostMappings            record/lost_mappings.hpp: whom to ask /proc about after records were lost
+//         LostMappings            record/rings.hpp: whom to ask /proc about after records were lost
 //         ProgramFiles            record/program_files.hpp: opens the file of each mapping while the program has it
 //         without_room            record/walked_records.hpp: a sample without what the kernel filled its stack with
-//       RecordQueue             record/record_queue.hpp: from the first thread to the second
-//     Recorder::walk_all      here: the second thread, which has given up its rights (recorded/rights.hpp)
+//       RecordQueue             record/ring.hpp: from the first thread to the second
+//     Recorder::walk_all      here: the second thread, which has given up its rights (files/rights.hpp)
 //       WalkedRecords           record/walked_records.hpp: takes records by time
 //         RecordedPrograms        recorded/recorded_programs.hpp: programs, threads and mappings
 //           read_sample             recorded/sample_words.hpp: the words of a sample
@@ -21,8 +21,8 @@
 //             Unwinder                unwind/unwind.cpp: a step by rows; unwind/walk.hpp has its rules
 //             AddressSpace            walk/address_space.hpp: the file that holds a PC
 //             CodeFile                walk/code_file.hpp: its rows
-//           go_on_by                walk/kernel_chain.hpp: the kernel's own frames, where the walk is cut
-//           OuterStacks             walk/outer_stack.hpp: outer frames of earlier samples, if they are asked for
+//           go_on_by                walk/outer_frames.hpp: the kernel's own frames, where the walk is cut
+//           OuterStacks             walk/outer_frames.hpp: outer frames of earlier samples, if they are asked for
 //         call_chain_record       recorded/call_chain_file.hpp: the sample again, with frames instead of its stack
 //         PerfDataWriter          perf/perf_data_writer.hpp: the file; record/recording_header.hpp: what describes it
 //     report_own_recording    run.hpp: without -o, reads the recording back, and reports
@@ -54,19 +54,19 @@
 #include "command_line/options.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/files/recording_file.hpp"
+#include "trace/files/output_file.hpp"
+#include "trace/files/rights.hpp"
 #include "trace/live/command.hpp"
 #include "trace/program/run.hpp"
 #include "trace/record/event_files.hpp"
 #include "trace/record/found_programs.hpp"
 #include "trace/record/program_files.hpp"
-#include "trace/record/record_queue.hpp"
 #include "trace/record/recorded_command.hpp"
 #include "trace/record/recording_header.hpp"
+#include "trace/record/ring.hpp"
 #include "trace/record/rings.hpp"
 #include "trace/record/walked_records.hpp"
-#include "trace/recorded/rights.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace {
 
@@ -423,7 +423,7 @@ void Recorder::walk_all() try {
     std::filesystem::create_directories(options_.translation.cache, ignored);
     writable.push_back(options_.translation.cache);
   }
-  recorded::give_up_rights(writable);
+  give_up_rights(writable);
   // A recorder that is killed soon leaves something as well.
   constexpr std::uint64_t at_first_ns = second_ns / 10;
   const std::uint64_t begun = record::now_ns();

@@ -18,7 +18,7 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::record {
 

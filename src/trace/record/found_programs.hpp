@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "trace/files/waiting_threads.hpp"
 #include "trace/record/ring.hpp"
 
 /// Records of what is there, as perf writes them of what was there before the recording began.
@@ -31,5 +33,25 @@ void describe_process(int process, std::uint64_t time, const TakeRecord& take);
 std::vector<int> running_processes();
 /// The threads of a process, ascending; none: it has ended.
 std::vector<int> running_threads(int process);
+
+/// Records of what runs, as describe_process() makes them. /proc is read in other threads: a program can make the
+/// kernel wait that lists its mappings.
+class DescribedPrograms {
+ public:
+  DescribedPrograms();
+
+  /// Begins to describe processes. `time`: of the records (ns).
+  void begin(const std::vector<int>& processes, std::uint64_t time);
+  /// Hands out the records that were made since the last call.
+  void take(const TakeRecord& take);
+  /// Waits until all are described, a second at most.
+  void wait();
+
+ private:
+  struct State;
+
+  WaitingThreads threads_;
+  std::shared_ptr<State> state_;
+};
 
 }  // namespace sframe_gen::trace::record

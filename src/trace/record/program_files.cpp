@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "elf/image.hpp"
+#include "elf/kernel_files.hpp"
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
-#include "elf/own_vdso.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::record {
 

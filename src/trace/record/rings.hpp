@@ -3,17 +3,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "trace/perf/record.hpp"
-#include "trace/record/described_programs.hpp"
 #include "trace/record/event_files.hpp"
-#include "trace/record/lost_mappings.hpp"
+#include "trace/record/found_programs.hpp"
 #include "trace/record/program_files.hpp"
 #include "trace/record/ring.hpp"
 
 namespace sframe_gen::trace::record {
+
+/// Which processes are to be looked at again after the kernel has lost records, mappings among which it does not tell.
+/// A process is, when its next sample comes, once for each loss and at most once a second. Those that began since are
+/// not: their records came.
+class LostMappings {
+ public:
+  /// Records may have been lost.
+  void expect_loss() { lost_again_ = true; }
+  /// Takes the next record of a ring, which has a layout. `now`: ns. Returns a process to look at.
+  std::optional<int> take(const perf::PerfRecord& record, std::uint64_t now);
+
+ private:
+  std::optional<std::uint64_t> lost_at_;  ///< when known_ was emptied
+  bool lost_again_ = false;               ///< since then
+  std::set<int> known_;
+};
 
 /// The rings of all processors, and what comes out of them: records in order, as small as they can be, of files that
 /// are open. After records were lost, /proc tells what the programs have mapped.

@@ -10,7 +10,7 @@
 #include "support/bytes.hpp"
 #include "trace/record/event_files.hpp"
 #include "trace/recorded/call_chain_file.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::record {
 

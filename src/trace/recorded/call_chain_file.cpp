@@ -11,7 +11,7 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
-#include "trace/files/recording_file.hpp"
+#include "trace/files/output_file.hpp"
 
 namespace sframe_gen::trace::recorded {
 

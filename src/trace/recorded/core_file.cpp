@@ -9,9 +9,9 @@
 
 #include "elf/machine.hpp"
 #include "support/bytes.hpp"
-#include "support/cut_files.hpp"
+#include "support/mapped_file.hpp"
 #include "support/text.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::recorded {
 

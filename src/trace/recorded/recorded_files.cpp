@@ -6,13 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "elf/kernel_files.hpp"
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
-#include "elf/own_vdso.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/files/trusted_user.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/files/rights.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::recorded {
 

@@ -7,8 +7,8 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
-#include "trace/walk/kernel_chain.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
+#include "trace/walk/outer_frames.hpp"
 
 namespace sframe_gen::trace::recorded {
 

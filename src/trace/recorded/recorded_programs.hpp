@@ -14,12 +14,11 @@
 #include "sframe_gen/format.hpp"
 #include "support/hash.hpp"
 #include "trace/perf/perf_data_file.hpp"
-#include "trace/recorded/deferred_chains.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/sample_choice.hpp"
 #include "trace/recorded/sample_words.hpp"
 #include "trace/walk/address_space.hpp"
-#include "trace/walk/outer_stack.hpp"
+#include "trace/walk/outer_frames.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace::recorded {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "trace/perf/event_names.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::recorded {
 

@@ -9,8 +9,8 @@
 
 #include "support/mapped_file.hpp"
 #include "trace/perf/perf_data_file.hpp"
-#include "trace/recorded/deferred_chains.hpp"
 #include "trace/recorded/recorded_programs.hpp"
+#include "trace/recorded/sample_words.hpp"
 
 namespace sframe_gen::trace::recorded {
 

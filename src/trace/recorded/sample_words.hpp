@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sframe_gen/error.hpp"
@@ -59,5 +62,25 @@ struct MappingWords {
 
 /// Reads a record of the type map or map2. Throws MalformedInput.
 MappingWords read_mapping(const perf::PerfRecord& record, Endian endian, const InputOrigin& origin);
+
+/// Call chains of programs that come in records of their own, after the samples that they belong to. Linux walks a
+/// program's stack only when the program goes on, if it may have to read pages that are not in memory, as those of
+/// .sframe. The sample has a cookie in place of the program's part.
+class DeferredChains {
+ public:
+  /// Of the records, which live on, those that are such chains. Throws MalformedInput.
+  DeferredChains(std::span<const perf::PerfRecord> records, Endian endian, const std::string& file);
+
+  /// Puts the chain that the thread's samples with this cookie wait for. False: it never came.
+  bool put(std::uint64_t cookie, int thread, std::vector<std::uint64_t>& chain) const;
+
+ private:
+  Endian endian_;
+  InputOrigin origin_;
+  std::map<std::pair<std::uint64_t, int>, const perf::PerfRecord*> records_;  ///< by cookie and thread
+};
+
+/// The cookie that a sample's chain ends in; no value: it waits for nothing.
+std::optional<std::uint64_t> cookie_of(std::span<const std::uint64_t> chain);
 
 }  // namespace sframe_gen::trace::recorded

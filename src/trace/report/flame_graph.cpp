@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "support/text.hpp"
-#include "support/utf8.hpp"
 #include "trace/report/flame_graph_script.hpp"
 #include "trace/report/json_report.hpp"
-#include "trace/report/own_name.hpp"
 #include "trace/report/text_report.hpp"
+#include "trace/walk/demangle.hpp"
 
 namespace sframe_gen::trace::report {
 
@@ -139,7 +138,7 @@ void write_static_picture(std::ostream& out, const Tree& tree, std::size_t deepe
     const char* const color = name == "[kernel]" || name.ends_with("_[k]") ? "#8bd" : "#f9a25b";
     out << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << wide - gap << "\" height=\"" << row_height - 1
         << "\" fill=\"" << color << "\"/>\n";
-    const std::string text = fitting(short_label(name), wide);
+    const std::string text = fitting(walk::short_label(name), wide);
     if (!text.empty())
       out << "<text x=\"" << x + into << "\" y=\"" << static_cast<double>(y) + baseline << "\">" << text << "</text>\n";
   }
@@ -255,7 +254,7 @@ void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const Flam
   between = "";
   for (std::size_t i = 0; i < tree.names().size(); ++i) {
     const std::string& name = tree.names()[i];
-    const std::size_t begin = begin_of_own_name(name);
+    const std::size_t begin = walk::begin_of_own_name(name);
     // The script counts in units of UTF-16.
     const auto is_ascii = [](char letter) { return static_cast<unsigned char>(letter) < 0x80; };
     if (begin == 0 || !std::ranges::all_of(name.substr(0, begin), is_ascii)) continue;

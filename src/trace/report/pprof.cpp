@@ -9,7 +9,7 @@
 #include <new>
 
 #include "elf/notes.hpp"
-#include "support/utf8.hpp"
+#include "support/text.hpp"
 #include "trace/perf/event_names.hpp"
 
 namespace sframe_gen::trace::report {

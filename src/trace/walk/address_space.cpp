@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "support/text.hpp"
-#include "support/utf8.hpp"
 #include "trace/walk/demangle.hpp"
 
 namespace sframe_gen::trace::walk {

@@ -15,7 +15,7 @@
 #include "sframe_gen/unwind.hpp"
 #include "support/hash.hpp"
 #include "trace/walk/code_file.hpp"
-#include "trace/walk/jit_code.hpp"
+#include "trace/walk/jit_dump.hpp"
 #include "trace/walk/perf_map.hpp"
 
 namespace sframe_gen::trace::walk {

@@ -9,12 +9,10 @@
 #include "elf/notes.hpp"
 #include "sframe/format.hpp"
 #include "support/text.hpp"
-#include "trace/walk/debug_file.hpp"
+#include "trace/walk/code_patterns.hpp"
 #include "trace/walk/demangle.hpp"
-#include "trace/walk/frame_pointer.hpp"
-#include "trace/walk/interrupted_code.hpp"
-#include "trace/walk/made_section.hpp"
-#include "trace/walk/mini_debug_info.hpp"
+#include "trace/walk/made_rows.hpp"
+#include "trace/walk/symbol_files.hpp"
 
 namespace sframe_gen::trace::walk {
 

@@ -24,7 +24,7 @@
 #include "trace/walk/debuginfod.hpp"
 #include "trace/walk/demangle.hpp"
 #include "trace/walk/go_code.hpp"
-#include "trace/walk/rows_from_code.hpp"
+#include "trace/walk/made_rows.hpp"
 #include "trace/walk/source_names.hpp"
 
 namespace sframe_gen::trace::walk {

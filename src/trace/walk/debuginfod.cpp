@@ -10,7 +10,7 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/files/trusted_user.hpp"
+#include "trace/files/rights.hpp"
 
 namespace sframe_gen::trace::walk {
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "support/mapped_file.hpp"
 
@@ -45,5 +47,12 @@ struct Demangled {
 };
 Demangled demangled_for_people(const std::string& symbol);
 inline constexpr std::size_t longest_name = 4096;
+
+/// Returns where a function's own name begins in its demangled one: after the type that it returns, which the names of
+/// templates begin with. 5 of "void std::sort<int*>(int*)".
+std::size_t begin_of_own_name(std::string_view name);
+
+/// Returns a name for little room: it begins with the function's own name, and has "(anon)" for namespaces without one.
+std::string short_label(std::string_view name);
 
 }  // namespace sframe_gen::trace::walk

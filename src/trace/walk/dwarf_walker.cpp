@@ -17,8 +17,8 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/files/trusted_user.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/files/rights.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::walk {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "support/endian.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::walk {
 

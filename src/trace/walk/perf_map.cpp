@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "support/text.hpp"
-#include "support/utf8.hpp"
-#include "trace/files/trusted_user.hpp"
+#include "trace/files/rights.hpp"
 #include "trace/walk/demangle.hpp"
 
 namespace sframe_gen::trace::walk {

@@ -5,7 +5,6 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "support/utf8.hpp"
 
 namespace sframe_gen::trace::walk {
 

@@ -9,7 +9,7 @@
 
 #include "support/endian.hpp"
 #include "trace/walk/begin_of_stack.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::walk {
 

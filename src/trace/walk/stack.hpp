@@ -10,10 +10,10 @@
 
 #include "sframe_gen/unwind.hpp"
 #include "trace/walk/address_space.hpp"
+#include "trace/walk/code_patterns.hpp"
 #include "trace/walk/dwarf_walker.hpp"
-#include "trace/walk/frame_pointer.hpp"
 #include "trace/walk/frame_pointer_step.hpp"
-#include "trace/walk/registers.hpp"
+#include "trace/walk/kernel_registers.hpp"
 
 namespace sframe_gen::trace::walk {
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
-#include "rows/proof/compare.hpp"
+#include "rows/proof/file_proof.hpp"
 #include "rows/proof/function.hpp"
 #include "rows/proof/prove_program.hpp"
+#include "rows/proof/state_rules.hpp"
 #include "rows/proof/synthesis.hpp"
-#include "rows/proof/words.hpp"
 #include "support/text.hpp"
 
 namespace {

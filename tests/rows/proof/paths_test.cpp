@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "rows/proof/ways_out.hpp"
-
 namespace sframe_gen::rows::proof {
 namespace {
 

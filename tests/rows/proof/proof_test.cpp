@@ -6,7 +6,7 @@
 #include <string>
 
 #include "rows/proof/cases.hpp"
-#include "rows/proof/check_cfi.hpp"
+#include "rows/proof/file_proof.hpp"
 
 namespace sframe_gen::rows::proof {
 namespace {

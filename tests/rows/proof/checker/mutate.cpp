@@ -25,10 +25,10 @@
 #include "cfi/frame_source.hpp"
 #include "rows/proof/checker/checker.hpp"
 #include "rows/proof/checker/steps.hpp"
-#include "rows/proof/conversion_proof.hpp"
+#include "rows/proof/file_proof.hpp"
 #include "rows/proof/function.hpp"
 #include "rows/proof/prove_program.hpp"
-#include "rows/proof/rows.hpp"
+#include "rows/proof/state_rules.hpp"
 #include "support/text.hpp"
 
 namespace {
