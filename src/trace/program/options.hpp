@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command_line/options.hpp"
+#include "trace/record/recorder.hpp"
 #include "trace/recorded/sample_choice.hpp"
 #include "trace/report/top_functions.hpp"
 #include "trace/walk/code_file.hpp"
@@ -19,25 +20,6 @@ using command_line::UsageError;
 
 enum class Source : std::uint8_t { Process, Command, Core, Recording, Record, Help, RecordHelp, Version };
 enum class OutputForm : std::uint8_t { Text, Json, Folded, Top };
-
-/// What `sframe-trace record` records, and how.
-struct RecordOptions {
-  bool all = false;                      ///< the whole machine
-  std::vector<int> processors;           ///< of the whole machine; empty: all
-  std::vector<int> processes;            ///< that run
-  std::vector<std::string> events;       ///< by name; empty: cycles, or cpu-clock where they are not counted
-  std::uint64_t frequency = 0;           ///< samples a second; 0: as the target has it
-  bool is_most_frequent = false;         ///< as often as the kernel allows
-  std::uint64_t period = 0;              ///< events between two samples; 0: by frequency
-  std::optional<std::uint64_t> time_ns;  ///< to record; none: to the end
-  std::uint32_t stack = 65528;           ///< bytes of a stack: the kernel's most
-  bool as_root = false;                  ///< the command keeps root's rights under sudo
-  std::vector<std::string> words;        ///< of the command line, from "record" on
-  std::string stacks_asked;              ///< perf's option for stacks, which are recorded anyway; empty: none
-  std::filesystem::path output;          ///< empty: none, since stacks are printed
-
-  bool is_of_machine() const { return all || !processors.empty(); }
-};
 
 struct TraceOptions {
   Source source = Source::Help;
@@ -63,7 +45,7 @@ struct TraceOptions {
   bool compare = false;        ///< with what DWARF says
   bool quiet = false;
   bool debuginfod = false;  ///< files that are not here are fetched
-  RecordOptions record;
+  record::RecordOptions record;
 };
 
 /// Of --sort.

@@ -111,7 +111,7 @@ std::uint64_t time_of(const std::string& text) {
 }
 
 void read_target(const Given& given, TraceOptions& options, bool has_command) {
-  RecordOptions& record = options.record;
+  record::RecordOptions& record = options.record;
   record.all = given.has("all");
   record.processors = numbers_of(given, "cpu", true);
   record.processes = numbers_of(given, "pid", false);
@@ -135,7 +135,7 @@ std::vector<std::string> events_of(const std::vector<std::string>& lists) {
 }
 
 void read_samples(const Given& given, TraceOptions& options) {
-  RecordOptions& record = options.record;
+  record::RecordOptions& record = options.record;
   constexpr std::uint64_t most_rate = 1'000'000, most_period = 1ULL << 62U, most_stack = 65528, most_frames = 4096;
   record.events = events_of(given.values_of("event"));
   if (given.has("freq") && given.has("count")) throw UsageError("--freq cannot be combined with --count");
