@@ -35,7 +35,7 @@ class OtherFunctions {
 };
 
 /// What functions come from: the CFI in .eh_frame and .debug_frame, of the file itself or of its separate debug file,
-/// and OtherFunctions (Go's).
+/// and OtherFunctions (Go's, and those that proofs make).
 class FrameSource {
  public:
   /// Reads the CFI of `cfi_image` about the code of `image` (often the same file), which is for a machine that

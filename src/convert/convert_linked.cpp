@@ -5,11 +5,12 @@
 //     Rewrite                 rewrite/write/rewrite.hpp: begins to copy the bytes that few plans move
 //     LinkedRows::encode      here: of CFI, or with --from-sframe of the old section
 //     encode_file             encode/encode_functions.hpp: of call frame information
+//       go_functions_of         encode/row_sources.hpp: functions that Go's linker describes, without their FDEs
 //       FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
 //         index_frame_section     cfi/frame_index.hpp: the fields of each CIE and FDE of a section
-//       go_functions_of         encode/row_sources.hpp: functions that Go's linker describes, without their FDEs
 //       prove_for_conversion    rows/proof/file_proof.hpp, if that is asked for: a map is at its head
 //       encode_source           encode/encode_functions.hpp: refuses, encodes, counts
+//       encode_functions        encode/encode_functions.hpp: in parts, each in a thread
 //       EncodedPart             encode/encode_functions.cpp: the functions of a part, one after the other
 //         FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE
 //           CfiInterpreter          cfi/interpreter.hpp: its rows; cfi/fast_path.hpp runs the common instructions
@@ -20,9 +21,10 @@
 //         SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
 //       cover_padding           encode/encode_functions.hpp, with encode/padding.hpp
 //     plan_layout             rewrite/plan/choose.hpp: finds a place for the section
+//     Rewrite::begin_writing  rewrite/write/rewrite.hpp: the regions of the file in that layout
+//       contents_of             rewrite/edit/contents.hpp: their bytes, but for the section's
 //     take_encoded            encode/encode_functions.hpp: the section's bytes, once the layout has given it an address
 //     Rewrite::finish         rewrite/write/rewrite.hpp: writes the rest, checks the result, replaces the target
-//       contents_of             rewrite/edit/contents.hpp: the file's bytes in the new layout, but for the section's
 //       RegionWriter            files/regions.hpp: into a file without a name
 //       check_layout            rewrite/check/layout_check.hpp: reads that file back
 //       AtomicFile              files/atomic_file.hpp: gives it the target's name
@@ -148,7 +150,7 @@ LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::pa
   const rewrite::Layout layout = plan_layout(image, encoded.encoder.encoded_size(), added, moves, observer);
   drop_pages(image.file());  // relocations
   warn_of_moved_headers(image, layout, observer);
-  if (rewrite) rewrite->place(layout);
+  if (rewrite) rewrite->begin_writing(layout);
   // Function starts are stored relative to the section: its place comes before its bytes.
   ByteChunks bytes = encode::take_encoded(layout.section_address, encoded.encoder, image.name());
   if (options.from_section) rows.check(joined(bytes), layout.section_address);

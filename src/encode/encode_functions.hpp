@@ -74,7 +74,7 @@ EncodedFunctions encode_file(const elf::Image& image, const elf::Image& cfi_imag
 /// For those who need the source afterwards. PCs that are `disproved` get no rows. `lacking`: as code_coverage() has
 /// it.
 EncodedFunctions encode_source(const elf::Image& image, const cfi::FrameSource& source,
-                               const rows::stubs::StubList& stubs, const emit::Dialect& dialect,
+                               const rows::stubs::StubList& look_alikes, const emit::Dialect& dialect,
                                bool count_code = false, const RangeSet& disproved = {},
                                const std::vector<rows::proof::Lack>* lacking = nullptr);
 

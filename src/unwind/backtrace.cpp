@@ -2,17 +2,17 @@
 // order:
 //
 //     sframe_unwind_backtrace api/unwind.cpp: takes the registers of its caller
-//     enter_modules           modules.hpp: the list of files, which stays as it is during the walk
-//     Walk::run, Walk::step   walk.hpp: go from frame to frame, and ask for the row of each PC; run_common takes the
-//                             frames that nearly all are, by apply_common
+//     enter_modules           unwind/modules.hpp: the list of files, which stays as it is during the walk
+//     Walk::run, Walk::step   unwind/walk.hpp: go from frame to frame, and ask for the row of each PC; run_common takes
+//                             the frames that nearly all are, by apply_common
 //     LoadedRows::find        here: asks in this order
-//       RowCache                row_cache.hpp: the row that followed the last one before
+//       RowCache                unwind/row_cache.hpp: the row that followed the last one before
 //       LoadedRows::find_slow   here: rows that were found before, by PC, then those of sections
-//       LoadedRows::enter       here: the file that holds the PC, from the list in modules.hpp
-//       row_in_sections         walk.hpp: the row in the form that steps take, of the file's own section or another one
+//       LoadedRows::enter       here: the file that holds the PC, from the list in unwind/modules.hpp
+//       row_in_sections         unwind/walk.hpp: the row as steps take it, of the file's own section or another one
 //         SectionView::lookup     sframe/view.cpp: the function that holds the PC, then its row
 //         SectionReader           sframe/parser.hpp: the fields of both, and the rules
-//     Walk::apply             walk.hpp: makes the registers the caller's
+//     Walk::apply             unwind/walk.hpp: makes the registers the caller's
 //
 // sframe/find_rows and pc_rows are for sections that are decoded as a whole; nothing here uses it.
 

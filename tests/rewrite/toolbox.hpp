@@ -88,7 +88,7 @@ inline rewrite::Layout inject(const std::filesystem::path& input, const std::fil
   rewrite::Layout layout = rewrite::plan_layout(image, size, section);
   {
     rewrite::Rewrite rewrite(image, opened, output);
-    rewrite.place(layout);
+    rewrite.begin_writing(layout);
     rewrite.finish(in_chunks(payload(size)));
   }
   const Image converted = Image::open(output);

@@ -12,8 +12,8 @@
 /// The steps, in the order of the work:
 ///
 ///     plans      what may be tried, and what it costs
-///     placement  what stands where under one plan
-///     layout     every decision of the rewrite, as a value
+///     place      finds room under one plan; placement is what it found
+///     lay_out    makes every decision of the rewrite of that; layout has them, as a value
 ///     choose     the cheapest plan that works becomes the layout
 namespace sframe_gen::rewrite {
 

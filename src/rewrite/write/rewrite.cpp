@@ -89,7 +89,7 @@ void Rewrite::write(const std::vector<files::Region>& regions) const {
   files::RegionWriter(image_.file(), file_.descriptor(), name_).write(regions, early_size_);
 }
 
-void Rewrite::place(const Layout& layout) {
+void Rewrite::begin_writing(const Layout& layout) {
   layout_ = &layout;
   contents_ = contents_of(image_, layout);
   if (early_size_ == 0) return;
@@ -136,7 +136,7 @@ std::uint64_t Rewrite::finish(ByteChunks section_bytes) {
 void rewrite(const elf::Image& image, const Layout& layout, ByteChunks section_bytes,
              const std::filesystem::path& output) {
   Rewrite rewrite(image, image, output);
-  rewrite.place(layout);
+  rewrite.begin_writing(layout);
   rewrite.finish(std::move(section_bytes));
 }
 

@@ -19,12 +19,12 @@
 namespace sframe_gen::rewrite {
 
 /// Writes `image` with a new section to `output`, in three steps: the constructor starts to copy what few layouts move,
-/// so that the copy of a large file runs while the caller still computes the section; `place` starts to write all else
-/// but the section; `finish` writes the section and completes the file.
+/// so that the copy of a large file runs while the caller still computes the section; `begin_writing` starts to write
+/// all else but the section; `finish` writes the section and completes the file.
 ///
-/// The bytes go to a temporary file beside `output`, which takes over mode, owner and extended attributes of the
+/// The bytes go to a file without a name where `output` is, which takes over mode, owner and extended attributes of the
 /// file it replaces (of the input, where `output` is new), is checked against the invariants of layout_check.hpp and
-/// only then renamed over it. `output` may be the input itself; a symbolic link is followed to the file it names.
+/// only then takes its name. `output` may be the input itself; a symbolic link is followed to the file it names.
 /// All steps throw Refused or SystemFailure: then, or when `finish` is never called, `output` stays as it was and no
 /// temporary file is left.
 class Rewrite {
@@ -39,7 +39,7 @@ class Rewrite {
   Rewrite& operator=(Rewrite&&) = delete;
 
   /// Once, before `finish`; `layout` must live until that has returned.
-  void place(const Layout& layout);
+  void begin_writing(const Layout& layout);
   /// `section_bytes` become the layout's section. Returns the size of the file.
   std::uint64_t finish(ByteChunks section_bytes);
 

@@ -3,25 +3,25 @@
 //
 //     prove_for_conversion    here
 //       described_functions     here: what CFI says, function by function
-//       Program                 program.hpp: where functions begin, and what one needs to know of another
-//       prove_program           prove_program.hpp: all functions, again until nothing new is found
-//         prove_function          function.hpp: one function, on every path (rules: docs/against-code.md)
-//           Listing                 listing.hpp: its instructions; decoder.hpp makes them with Zydis
-//           Paths, State            paths.hpp, state.hpp: what holds where paths meet
-//           Borders                 neighbors.hpp: where another function begins
-//           TableReader             jump_table.hpp: where jumps by tables lead
-//           Callees                 neighbors.hpp: what is known of the functions that it calls
-//           apply                   effect.hpp: what an instruction does to the state
-//           FunctionEnds            function_ends.hpp: how its paths end, and what it changes for callers
-//           conditions              conditions.hpp: the questions of the rules that one place can answer
-//           WaysOut                 paths.hpp: which code after calls is the function's
-//           compare_with_cfi        findings.hpp: what CFI says wrongly; state_rules.hpp: of one state
-//         refuse_unproved_ends    function_ends.hpp: after all: whose ends show where the return address is
+//       Program                 rows/proof/program.hpp: where functions begin, and what one needs to know of another
+//       prove_program           rows/proof/prove_program.hpp: all functions, in rounds: each proof may tell of others
+//         prove_function          rows/proof/function.hpp: one function, on every path (rules: docs/against-code.md)
+//           Listing                 rows/proof/listing.hpp: its instructions; rows/proof/decoder.hpp: by Zydis
+//           Paths, State            rows/proof/paths.hpp, rows/proof/state.hpp: what holds where paths meet
+//           Borders                 rows/proof/neighbors.hpp: where another function begins
+//           TableReader             rows/proof/jump_table.hpp: where jumps by tables lead
+//           Callees                 rows/proof/neighbors.hpp: what is known of the functions that it calls
+//           apply                   rows/proof/effect.hpp: what an instruction does to the state
+//           FunctionEnds            rows/proof/function_ends.hpp: how its paths end, and what callers see of it
+//           conditions              rows/proof/conditions.hpp: what one place can answer of the rules
+//           WaysOut                 rows/proof/paths.hpp: which code after calls is the function's
+//           compare_with_cfi        rows/proof/findings.hpp: what CFI says wrongly; rows/proof/state_rules.hpp: a state
+//         refuse_unproved_ends    rows/proof/function_ends.hpp: after all: whose ends show where the return address is
 //       contradicted_pcs        here: PCs that --omit-disproved leaves out
-//       synthesize              synthesis.hpp: the rows of functions without CFI
-//         reach_of                function.hpp: where refused functions go, which may share code
-//         visit_steps             function.hpp: each proved function again, with its state at each instruction
-//         rules_of                state_rules.hpp: the row of a state
+//       synthesize              rows/proof/synthesis.hpp: the rows of functions without CFI
+//         reach_of                rows/proof/function.hpp: where refused functions go, which may share code
+//         visit_steps             rows/proof/function.hpp: each proved function again, with all its states
+//         rules_of                rows/proof/state_rules.hpp: the row of a state
 //
 // with_proved_pieces (encode/row_sources.hpp) hands the rows to the encoder, as Go's functions come to it.
 

@@ -56,7 +56,7 @@ struct Disagreement {
 /// What is known of one function.
 struct FunctionProof {
   std::uint64_t start = 0;  ///< virtual address
-  Range own;                ///< its code: from its start to the end of its FDE
+  Range own;                ///< its code: from its start to the end of its FDE or, without CFI, to the next function
   Refusal refusal = Refusal::None;
   std::uint64_t refused_at = 0;  ///< the PC of the instruction
   CalleeEffect effect;           ///< on callers

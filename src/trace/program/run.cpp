@@ -451,9 +451,13 @@ int run(const TraceOptions& options, std::ostream& out) {
       return run_command(options);
     case Source::Record:
       return run_record(options, out);
-    default:
+    case Source::Recording:
+    case Source::Help:
+    case Source::RecordHelp:
+    case Source::Version:  // none of which main() asks for
       return run_recording(options, out);
   }
+  return 0;
 }
 
 }  // namespace sframe_gen::trace

@@ -1,32 +1,35 @@
 // The way of a sample, from the kernel's ring to perf.data. One thread empties the rings and waits for nothing else,
-// another one walks and writes.
+// another one walks and writes. More threads only wait: for files, /proc, and the recording's name.
 //
-//     read_record_options     record_options.cpp: what is asked for
+//     read_record_options     trace/program/record_options.cpp: what is asked for
 //     RecordRun               here: what is said and reported of a recording
-//     Recorder                record/recorder.hpp: everything of a recording
-//       RecordedCommand         record/recorded_command.hpp: the command, which waits until the events are there
-//       EventFiles              record/event_files.hpp: the kernel's events; record/event_kind.hpp: their names
-//       describe_kernel         record/found_programs.hpp: what is there already: the kernel, and mappings of processes
-//     Recorder::take_in       record/recorder.cpp: the first thread, until something of Ends comes
-//       Rings                   record/rings.hpp: the rings of all processors, and one order for their records
-//         Ring, RecordOrder       record/ring.hpp: one ring; records by time
-//         LostMappings            record/rings.hpp: whom to ask /proc about after records were lost
-//         ProgramFiles            record/program_files.hpp: opens the file of each mapping while the program has it
-//         without_room            record/walked_records.hpp: a sample without what the kernel filled its stack with
-//       RecordQueue             record/ring.hpp: from the first thread to the second
-//     Recorder::walk_all      record/recorder.cpp: the second thread, which has given up its rights (files/rights.hpp)
-//       WalkedRecords           record/walked_records.hpp: takes records by time
-//         RecordedPrograms        recorded/recorded_programs.hpp: programs, threads and mappings
-//           read_sample             recorded/sample_words.hpp: the words of a sample
-//           Walker                  walk/stack.hpp: the frames of its stack
+//     Recorder                trace/record/recorder.hpp: everything of a recording
+//       RecordedCommand         trace/record/recorded_command.hpp: the command, which waits until the events are there
+//       EventFiles              trace/record/event_files.hpp: the kernel's events; trace/record/event_kind.hpp: names
+//     Recorder::run           trace/record/recorder.cpp: begins, and has both threads
+//       describe_kernel         trace/record/found_programs.hpp: what is there already: kernel, processes, mappings
+//     Recorder::take_in       trace/record/recorder.cpp: the first thread, until one of Ends comes
+//       Rings                   trace/record/rings.hpp: the rings of all processors, and one order for their records
+//         Ring, RecordOrder       trace/record/ring.hpp: one ring; records by time
+//         LostMappings            trace/record/rings.hpp: whom to ask /proc about after records were lost
+//         ProgramFiles            trace/record/program_files.hpp: opens each mapping's file while the program has it
+//         read_record             trace/record/walked_records.hpp: its head; trace/perf/record.hpp has the layouts
+//         without_room            trace/record/walked_records.hpp: a sample without the room after its stack
+//       RecordQueue             trace/record/ring.hpp: from the first thread to the second
+//     Recorder::walk_all      trace/record/recorder.cpp: the second thread; trace/files/rights.hpp: without rights
+//       WalkedRecords           trace/record/walked_records.hpp: takes records by time
+//         RecordedPrograms        trace/recorded/recorded_programs.hpp: programs, threads and mappings
+//           read_sample             trace/recorded/sample_words.hpp: the words of a sample
+//           Walker                  trace/walk/stack.hpp: the frames of its stack
 //             Unwinder                unwind/unwind.cpp: a step by rows; unwind/walk.hpp has its rules
-//             AddressSpace            walk/address_space.hpp: the file that holds a PC
-//             CodeFile                walk/code_file.hpp: its rows
-//           go_on_by                walk/outer_frames.hpp: the kernel's own frames, where the walk is cut
-//           OuterStacks             walk/outer_frames.hpp: outer frames of earlier samples, if they are asked for
-//         call_chain_record       recorded/call_chain_file.hpp: the sample again, with frames instead of its stack
-//         PerfDataWriter          perf/perf_data_writer.hpp: the file; record/recording_header.hpp: what describes it
-//     report_own_recording    run.hpp: without -o, reads the recording back, and reports
+//             AddressSpace            trace/walk/address_space.hpp: the file that holds a PC
+//             CodeFile                trace/walk/code_file.hpp: its rows
+//           go_on_by                trace/walk/outer_frames.hpp: where a walk is cut: callers that the kernel found
+//           OuterStacks             trace/walk/outer_frames.hpp: frames of earlier samples, if asked for
+//         call_chain_record       trace/recorded/call_chain_file.hpp: the sample again, with frames for its stack
+//         RecordingOutput         trace/record/recording_output.hpp: gives the file its name in time
+//         PerfDataWriter          trace/perf/perf_data_writer.hpp: writes; trace/record/recording_header.hpp: the head
+//     report_own_recording    trace/program/run.hpp: without -o, reads the recording back, and reports
 
 #include <unistd.h>
 

@@ -62,8 +62,9 @@ std::uint64_t highest_frequency() {
 void check_frequency(std::uint64_t frequency) {
   const auto most = allowed_frequency();
   if (most && frequency > *most)
-    throw command_line::UsageError("--freq: the kernel takes " + std::to_string(*most) +
-                     " samples a second at most (use -F max, or raise kernel.perf_event_max_sample_rate)");
+    throw command_line::UsageError(
+        "--freq: the kernel takes " + std::to_string(*most) +
+        " samples a second at most (use -F max, or raise kernel.perf_event_max_sample_rate)");
 }
 
 /// What is recorded, of the threads that there are now.
@@ -149,8 +150,7 @@ class Ends {
 
   bool have_come() {
     const bool all_ended = !waited_.empty() && std::ranges::none_of(waited_, &Descriptor::is_open);
-    return is_asked_ || all_ended || (end_ != 0 && now_ns() >= end_) ||
-           (command_ != nullptr && command_->status());
+    return is_asked_ || all_ended || (end_ != 0 && now_ns() >= end_) || (command_ != nullptr && command_->status());
   }
   /// Rings are over that poll() was asked for.
   bool are_rings_over() const { return !is_over_.empty(); }
@@ -232,14 +232,14 @@ void Recorder::take_in() {
     // Several records at a time.
     ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
     if (!queue_.has_room()) continue;
-    rings_->empty();
+    rings_->take_out();
     std::vector<TakenRecord> records = rings_->in_order(false);
     is_waiting = rings_->has_some();
     queue_.put(std::move(records));
   }
   files_.end_waiting();
   events_.end();
-  rings_->empty();
+  rings_->take_out();
   queue_.put(rings_->in_order(true));
   queue_.end();
 }

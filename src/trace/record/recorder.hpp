@@ -58,14 +58,14 @@ class Recorder {
   using TakeSample = recorded::RecordedPrograms::TakeSample;
 
   /// Starts the command, if there is one, which waits, and opens the events and what is written. A recording without a
-  /// name goes to a file system as that of `folder`. `take` is called for each sample, in the thread that walks. All have
-  /// to live on. Throws Failure, or UsageError.
+  /// name goes to a file system as that of `folder`. `take` is called for each sample, in the thread that walks. All
+  /// have to live on. Throws Failure, or UsageError.
   Recorder(const RecordOptions& options, const std::vector<std::string>& command, const WalkOptions& walking,
            const std::filesystem::path& folder, TakeSample take);
 
-  /// Records until a signal, the time, the command or the processes end it, and gives the recording its name, or none if
-  /// the command could not be run. `say_begun` is called when it begins. Returns why it failed, or null. From then on, a
-  /// signal ends this program.
+  /// Records until a signal, the time, the command or the processes end it, and gives the recording its name, or none
+  /// if the command could not be run. `say_begun` is called when it begins. Returns why it failed, or null. From then
+  /// on, a signal ends this program.
   std::exception_ptr run(const std::function<void()>& say_begun);
 
   /// Null: there is none.

@@ -122,7 +122,7 @@ void Rings::describe(const std::vector<int>& processes) {
   described_.take([this](std::span<const std::byte> record) { add(record); });
 }
 
-void Rings::empty() {
+void Rings::take_out() {
   const std::uint64_t now = now_ns();
   for (OfProcessor& ring : rings_) {
     const bool may_have_lost = ring.ring.take([&](std::span<const std::byte> record) { take(ring, record); });

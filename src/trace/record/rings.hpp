@@ -45,7 +45,7 @@ class Rings {
   /// Adds records of running processes, as far as the kernel lists what they are within a second.
   void describe(const std::vector<int>& processes);
   /// Takes out all that has come.
-  void empty();
+  void take_out();
   /// Returns the records that no other one of the rings can come before; with `all`, all.
   std::vector<TakenRecord> in_order(bool all);
 

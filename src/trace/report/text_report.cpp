@@ -1,21 +1,21 @@
 // The way of a frame to its names, which all reports go by named():
 //
 //     named                   here: asks what holds the PC, of which there are three kinds
-//       JitCode                 walk/jit_dump.hpp: code of a just-in-time compiler, by its jitdump
-//       PerfMaps                walk/perf_map.hpp: the same by /tmp/perf-PID.map
-//       CodeFile                walk/code_file.hpp: a file
-//         function_at             walk/code_file.hpp: the symbol, and its name for people
-//           find_debug_file         walk/symbol_files.hpp: its file with symbols
+//       JitCode                 trace/walk/jit_dump.hpp: code of a just-in-time compiler, by its jitdump
+//       PerfMaps                trace/walk/perf_map.hpp: the same by /tmp/perf-PID.map
+//       CodeFile                trace/walk/code_file.hpp: a file
+//         function_at             trace/walk/code_file.hpp: the symbol, and its name for people
+//           find_debug_file         trace/walk/symbol_files.hpp: its file with symbols
 //           SymbolNames             elf/symbol_names.hpp: the symbol that holds an address
-//           demangled_for_people    walk/demangle.hpp: in a process of its own, as names may take for ever
-//         source_at               walk/code_file.hpp: inlined calls and lines, if they are wanted
-//           SourceNames             walk/source_names.hpp: the answers, fit to be printed
+//           demangled_for_people    trace/walk/demangle.hpp: in a process of its own, as names may take for ever
+//         source_at               trace/walk/code_file.hpp: inlined calls and lines, if they are wanted
+//           SourceNames             trace/walk/source_names.hpp: the answers, fit to be printed
 //             SourcePlaces            trace/dwarf/source_places.hpp: the compilation unit of an address
 //               DebugFile               trace/dwarf/debug_sections.hpp: sections, units; trace/dwarf/entry.hpp: entries
 //               Calls                   trace/dwarf/calls.hpp: functions and inlined calls of a unit
 //               LineTable               trace/dwarf/line_table.hpp: its lines
 //
-// The kernel's frames are named by KernelNames (recorded/kernel_names.hpp).
+// The kernel's frames are named by KernelNames (trace/recorded/kernel_names.hpp).
 
 #include "trace/report/text_report.hpp"
 
