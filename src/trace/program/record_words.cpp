@@ -223,8 +223,8 @@ class WordReader {
 
 const std::span<const Hint> record_hints = perf_options;
 
-RecordWords split_record_words(std::span<const Option> table, std::span<const char* const> words) {
-  return WordReader(table, words).read();
+RecordWords split_record_words(std::span<const Option> options, std::span<const char* const> words) {
+  return WordReader(options, words).read();
 }
 
 }  // namespace sframe_gen::trace

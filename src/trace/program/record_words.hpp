@@ -18,8 +18,8 @@ struct RecordWords {
 
 /// Finds where the command begins: after --, or at the first word that is neither an option nor an option's argument.
 /// Takes options out that perf's users type and that ask for what `record` does anyway. What they ask for otherwise is
-/// a hint. `table`: of the options that `record` has.
-RecordWords split_record_words(std::span<const command_line::Option> table, std::span<const char* const> words);
+/// a hint. `options`: those that `record` has.
+RecordWords split_record_words(std::span<const command_line::Option> options, std::span<const char* const> words);
 
 /// What to type instead of other options of `perf record`.
 extern const std::span<const command_line::Hint> record_hints;
