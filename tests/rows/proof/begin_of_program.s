@@ -34,6 +34,40 @@ begin goes_on__tail_not_proved
   jmp *%rax
 end goes_on__tail_not_proved
 
+# With a frame, or inside of the function, such a jump stays in it.
+begin jumps_with_frame__proved
+  push %rbx
+  lea with_frame(%rip),%rax
+  jmp *%rax
+end jumps_with_frame__proved
+with_frame:
+  pop %rbx
+  ret
+  .p2align 4
+begin jumps_with_frame__return_not_at_entry
+  push %rbx
+  lea without_frame(%rip),%rax
+  jmp *%rax
+end jumps_with_frame__return_not_at_entry
+without_frame:
+  ret
+  .p2align 4
+begin jumps_inside__proved
+  lea inside(%rip),%rax
+  jmp *%rax
+inside:
+  push %rbx
+  pop %rbx
+  ret
+end jumps_inside__proved
+begin jumps_inside__return_not_at_entry
+  lea other_inside(%rip),%rax
+  jmp *%rax
+other_inside:
+  push %rbx
+  ret
+end jumps_inside__return_not_at_entry
+
 # What follows the first call takes this function's own values, so that it is not another one's.
 begin main_is_called__proved
   push %rbp

@@ -101,7 +101,7 @@ TEST(Program, ProvesWhatItBeginsWithByTheFirstCall) {
   const Undescribed code("begin_of_program", {.proves_undescribed = true}, "-e begin__entry_point");
   for (const auto& [symbol, expected] : code.cases().all())
     EXPECT_EQ(code.result_of(symbol), expected.result) << symbol;
-  expect_pairs(code.cases(), 5);
+  expect_pairs(code.cases(), 7);
 }
 
 TEST(Program, HasARowWhereItCallsMain) {
