@@ -149,6 +149,8 @@ void read_samples(const Given& given, TraceOptions& options) {
   options.most_frames = number_in(given, "frames", 1, most_frames).value_or(usual_frames);
   options.frame_pointers = given.choice_of<walk::FramePointers>("frame-pointers").value_or(options.frame_pointers);
   options.earlier_samples = given.has("earlier-samples");
+  constexpr std::uint64_t code_for_each_lookup = std::uint64_t{64} << 10U;
+  options.translation.code->for_each_lookup = code_for_each_lookup;
   if (given.has("no-synthesize")) options.translation.code = nullptr;
   if (given.has("cache")) options.translation.cache = *given.value_of("cache");
 }

@@ -103,8 +103,8 @@ RowsFromCode* CodeFile::rows_from_code() {
 std::optional<sframe::RecoveryRules> CodeFile::row_from_code(std::uint64_t pc, bool is_exact) {
   RowsFromCode* const rows = rows_from_code();
   if (rows == nullptr) return std::nullopt;
-  const auto proved = rows->proved_at(pc);
-  return proved || !is_exact ? proved : rows->seen_at(pc).row;
+  const auto seen = is_exact ? rows->seen_at(pc).row : std::nullopt;
+  return seen ? seen : rows->proved_at(pc);
 }
 
 bool CodeFile::begins_program(std::uint64_t pc) {

@@ -109,6 +109,7 @@ std::optional<sframe::RecoveryRules> RowsFromCode::proved_at(std::uint64_t pc) {
     if (std::ranges::find(budget_.waiting, this) == budget_.waiting.end()) budget_.waiting.push_back(this);
     return std::nullopt;
   }
+  if (!was_proved_ && ++unproved_lookups_ * budget_.for_each_lookup < size_of_code(image_)) return std::nullopt;
   if (!was_proved_) prove();
   if (proved_.section == nullptr) return std::nullopt;
   const sframe::Lookup found = proved_.section->view().lookup(pc);

@@ -43,6 +43,9 @@ class RowsFromCode;
 struct CodeBudget {
   static constexpr std::uint64_t most_of_file = std::uint64_t{4} << 20U;  ///< bytes
   std::uint64_t left = std::uint64_t{64} << 20U;                          ///< bytes, of all files
+  /// How much of a file's code, in bytes, each look-up that needs its proof is worth. A recorder does not prove a large
+  /// library for a few samples: libgmp's proof takes longer than the walks of 4,000.
+  std::uint64_t for_each_lookup = most_of_file;
   /// Threads stand still while they are walked: files are not proved, but listed.
   bool waits = false;
   std::vector<RowsFromCode*> waiting;
@@ -60,8 +63,8 @@ class RowsFromCode {
   RowsFromCode(const RowsFromCode&) = delete;
   RowsFromCode& operator=(const RowsFromCode&) = delete;
 
-  /// Returns the row of the instruction at `pc` by a proof of the whole file, which is made on the first call. None:
-  /// it has none there, or the file is too large, or the budget has come to its end.
+  /// Returns the row of the instruction at `pc` by a proof of the whole file, which is made on the first call that the
+  /// budget allows it for. None: it has none there, or the file is too large, or the budget has come to its end.
   std::optional<sframe::RecoveryRules> proved_at(std::uint64_t pc);
   /// What the code around an instruction shows.
   struct Seen {
@@ -84,6 +87,7 @@ class RowsFromCode {
   const std::filesystem::path& cache_;
   CodeBudget& budget_;
   bool is_of_machine_;  ///< x86-64
+  std::uint64_t unproved_lookups_ = 0;
   bool was_proved_ = false, decoder_was_tried_ = false;
   MadeSection proved_;
   std::unique_ptr<rows::proof::Decoder> decoder_;
