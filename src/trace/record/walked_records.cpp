@@ -50,8 +50,8 @@ perf::PerfRecord read_record(std::span<const std::byte> bytes, const perf::Event
 }
 
 std::vector<std::byte> without_room(const perf::PerfRecord& record, std::span<const std::byte> bytes) {
-  std::vector<std::byte> whole(bytes.begin(), bytes.end());
-  if (record.type != perf::record_type::sample) return whole;
+  const auto whole = [bytes] { return std::vector(bytes.begin(), bytes.end()); };
+  if (record.type != perf::record_type::sample) return whole();
   ByteReader reader(record.body, host_endian, record_origin());
   reader.take(size_before_chain, "sample");
   const std::uint64_t frames = reader.u64("length");
@@ -63,18 +63,23 @@ std::vector<std::byte> without_room(const perf::PerfRecord& record, std::span<co
   if (reader.u64("kind of registers") != 0) reader.take(registers * word_bytes, "registers");
   const std::uint64_t place = reader.offset();
   const std::uint64_t room = reader.u64("size of the stack");
-  if (room == 0) return whole;
-  const auto stack = reader.take(room, "stack");
+  if (room == 0) return whole();
+  reader.take(room, "stack");
   const std::uint64_t used = std::min<std::uint64_t>(reader.u64("size of the stack"), room);
   const std::uint64_t kept = (used + word_bytes - 1) / word_bytes * word_bytes;
-  if (kept == 0 || kept >= room) return whole;
-  ByteWriter smaller(host_endian);
-  put_head(smaller, record.type, record.flags, place + word_bytes + kept + word_bytes);
-  smaller.append_bytes(record.body.first(place));
-  smaller.u64(kept);
-  smaller.append_bytes(stack.first(kept));
-  smaller.u64(used);
-  return smaller.release();
+  if (kept == 0 || kept >= room) return whole();
+  // Most of a sample is room that its stack has not used: what is kept is copied once.
+  constexpr std::size_t size_place = 6;
+  const std::size_t stack_place = perf::record_header_size + place + word_bytes;
+  std::vector<std::byte> smaller;
+  smaller.reserve(stack_place + kept + word_bytes);
+  smaller.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(stack_place + kept));
+  smaller.resize(stack_place + kept + word_bytes);
+  const std::span words(smaller);
+  store(words.subspan(size_place), static_cast<std::uint16_t>(smaller.size()), host_endian);
+  store(words.subspan(stack_place - word_bytes), kept, host_endian);
+  store(words.last(word_bytes), used, host_endian);
+  return smaller;
 }
 
 WalkedRecords::WalkedRecords(const perf::EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames,
