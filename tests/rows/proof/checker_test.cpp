@@ -206,6 +206,16 @@ TEST(Capstone, KnowsTheSizesOfVectorInstructions) {
   EXPECT_EQ(size_of_vector_instruction(other), 0U);
 }
 
+TEST(Capstone, DoesNotTakeAComparisonForAWrite) {
+  Capstone capstone;
+  for (const auto& numbers : std::vector<std::vector<int>>{{0xa8, 0x01}, {0xa9, 1, 0, 0, 0}, {0x3c, 0x01}}) {
+    std::vector<std::byte> bytes;
+    for (const int number : numbers) bytes.push_back(static_cast<std::byte>(number));
+    ASSERT_TRUE(capstone.read(bytes, 0));
+    EXPECT_EQ(capstone.written(), 0U) << capstone.mnemonic();
+  }
+}
+
 /// A function of instructions that Capstone does not know goes on in the next one.
 TEST_F(FalseClaims, FallOverInstructionsThatAreUnknown) {
   EXPECT_EQ(faults("falls", [](Function&) {}), "");

@@ -123,6 +123,8 @@ std::uint8_t Capstone::whole_register(const cs_x86_op& operand, unsigned size) c
 }
 
 unsigned Capstone::written() const {
+  // Capstone 4 takes `test $1, %al` for one that writes the register.
+  if (id() == X86_INS_TEST) return 0;
   unsigned mask = 0;
   const auto add = [&](unsigned reg) {
     if (const auto number = number_of(reg); number != no_register) mask |= 1U << number;
