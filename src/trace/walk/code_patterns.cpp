@@ -10,6 +10,8 @@ namespace sframe_gen::trace::walk {
 
 namespace {
 
+constexpr unsigned pop_rax = 0x58, pop_rbp = 0x5d, pop_rdi = 0x5f, rex_b = 0x41, leave = 0xc9;
+
 bool has_at(std::span<const std::byte> code, std::size_t place, std::initializer_list<unsigned> expected) {
   if (code.size() - place < expected.size()) return false;
   return std::equal(expected.begin(), expected.end(), code.begin() + static_cast<std::ptrdiff_t>(place),
@@ -21,6 +23,12 @@ bool has_at(std::span<const std::byte> code, std::size_t place, std::initializer
 bool is_setup_amd64(std::span<const std::byte> code, std::size_t place) {
   if (!has_at(code, place, {0x55, 0x48, 0x89, 0xe5}) && !has_at(code, place, {0x55, 0x48, 0x8b, 0xec})) return false;
   return place < 4 || !has_at(code, place - 4, {0x41, 0xff, 0x72, 0xf8});
+}
+
+/// V8's builtin that makes the frame of a function has popped its own return address then.
+bool follows_pop_amd64(std::span<const std::byte> code, std::size_t place) {
+  const auto before = place == 0 ? 0U : std::to_integer<unsigned>(code[place - 1]);
+  return before >= pop_rax && before <= pop_rdi;
 }
 
 /// Padding up to the next function: int3, as V8 and lld have it, or the no-ops of GNU as after a return. V8 also has an
@@ -96,7 +104,7 @@ std::optional<std::size_t> find_frame_pointer_setup(sframe::Abi abi, std::span<c
   }
   for (std::size_t place = code.size(); place-- > 0;) {
     if (is_end_amd64(code, place, address)) return std::nullopt;
-    if (is_setup_amd64(code, place)) return place;
+    if (is_setup_amd64(code, place)) return follows_pop_amd64(code, place) ? std::nullopt : std::optional(place);
   }
   return std::nullopt;
 }
@@ -119,8 +127,6 @@ bool may_return_between(sframe::Abi abi, std::span<const std::byte> before, std:
 }
 
 namespace {
-
-constexpr unsigned pop_rax = 0x58, pop_rbp = 0x5d, pop_rdi = 0x5f, rex_b = 0x41, leave = 0xc9;
 
 /// How far from the end of the code a byte is: 1 is the last one.
 unsigned byte_before_end(std::span<const std::byte> code, std::size_t distance) {

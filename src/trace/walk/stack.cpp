@@ -254,20 +254,24 @@ FramePointerFault Walker::fault_of(const unwind::Registers& registers, const unw
 /// Whether the frame pointer may be that of a caller, which the step would leave out. Such a caller's callee has just
 /// begun or is about to end, and then its return address is at the stack pointer; or it has saved the frame pointer
 /// below its return address. What a call has left that is over looks like the latter. So callers, which have set their
-/// frame pointers if they ever do, are not looked at in a program whose last stacks show that its code keeps them.
+/// frame pointers if they ever do, are not looked at in a program whose last stacks show that its code keeps them. A
+/// caller that its callee's code has led to may not have set it: V8's functions call a builtin to make their frame.
+///
+/// V8's functions set the frame pointer right after they have saved their caller's: only the first two words tell.
 ///
 /// The code at a return address in no file is not looked at: Java's interpreter calls by a jump.
 bool Walker::may_leave_out_caller(const unwind::Registers& registers, std::uint64_t record) {
   // In one walk: more than programs have of stack.
   constexpr std::size_t most_words = std::size_t{1} << 20U;
   const std::uint64_t begin = registers.values[abi_.stack_pointer];
-  const bool is_exact = registers.pc_is_exact != 0;
-  if (!is_exact && space_->keeps_frame_pointers()) return false;
-  bool is_expected = is_exact;
+  const bool may_have_begun = registers.pc_is_exact != 0 || was_found_by_code_;
+  if (!may_have_begun && space_->keeps_frame_pointers()) return false;
+  bool is_expected = may_have_begun;
   for (std::uint64_t address = begin; address <= record; address += word_bytes) {
     std::uint64_t word = 0;
     if (words_sought_++ == most_words || !read_word(address, word)) return true;
-    if (is_expected && word != 0 && space_->has_code_at(word - 1) && may_return_to(word)) return true;
+    if (is_expected && word != 0 && space_->has_code_at(word - 1) && may_return_to(word))
+      return address <= begin + word_bytes || !space_->has_v8();
     is_expected = (is_expected && address != begin) || word == record;
   }
   return false;
@@ -355,7 +359,7 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   while (stack.frames.size() < most) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
     frame.by_frame_pointer = std::exchange(used_frame_pointer_, false);
-    frame.by_code = std::exchange(used_code_, false);
+    frame.by_code = was_found_by_code_ = std::exchange(used_code_, false);
     stack.bases.push_back(base_of(registers));
     const std::uint64_t pc = frame.instruction();
     // All registers of an interrupted function are valid, wherever its PC is.

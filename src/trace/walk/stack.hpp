@@ -119,6 +119,7 @@ class Walker {
   bool is_interrupted_ = false;                   ///< the next frame is that of an interrupted function
   bool used_frame_pointer_ = false;               ///< for the last step
   bool used_code_ = false;                        ///< the same of a row that was made from code
+  bool was_found_by_code_ = false;                ///< the frame that is left
   bool is_after_call_ = false;                    ///< the last step was by the row of the system call before the PC
   const Location* location_ = nullptr;            ///< of the frame that is left
   const unwind::Registers* registers_ = nullptr;  ///< of that frame
