@@ -1,20 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <map>
-#include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "support/endian.hpp"
-#include "support/folder.hpp"
 #include "support/text.hpp"
 #include "trace/walk/code_patterns.hpp"
 #include "trace/walk/stack.hpp"
@@ -263,51 +256,24 @@ TEST_P(FramePointerWalk, TakesWhatIsLeftOfCallsForThatInAProgramThatKeepsFramePo
   EXPECT_EQ(end(record), other_return) << "the register is not always a frame pointer";
 }
 
-/// A library of one symbol, which it defines or takes from elsewhere.
-std::shared_ptr<trace::walk::CodeFile> library_with(const std::string& symbol, bool is_defined, const Folder& folder) {
-  static const trace::FileRoot root;
-  static const trace::walk::TranslationOptions options;
-  const std::string source = (folder / "a.s").string(), object = (folder / "a.o").string();
-  const std::filesystem::path library = folder / "a.so";
-  std::ofstream(source) << ".text\n.globl " << symbol << "\n"
-                        << (is_defined ? symbol + ": .byte 0\n" : ".data\n.quad " + symbol + "\n");
-  const std::string command = "as -o " + object + " " + source + " && ld -shared -o " + library.string() + " " + object;
-  if (std::system(command.c_str()) != 0) throw std::runtime_error(command);
-  return std::make_shared<trace::walk::CodeFile>(elf::Image::open(library), std::vector<std::byte>(), options, root);
-}
-
-TEST_P(FramePointerWalk, TakesWhatIsLeftOfCallsForThatInV8sFunctions) {
+TEST_P(FramePointerWalk, DoesNotLeaveOutACallerWhoseReturnAddressIsInARegister) {
   if (GetParam() != FramePointers::Auto) return;
-  constexpr std::uint64_t record = made_up_stack + 32, other = made_up_code + 0x300;
+  constexpr std::uint32_t rax = 0, r10 = 10;
+  constexpr std::uint64_t other = made_up_code + 0x301, begin = made_up_code + 0x300;
   memory_.set(made_up_stack + 96, made_up_stack + 160);
-  memory_.add_frame(made_up_stack + 16, record, other);
-  for (const auto& [symbol, is_defined, is_v8] :
-       std::vector<std::tuple<std::string, bool, bool>>{{"_ZN2v87Isolate10GetCurrentEv", true, true},
-                                                        {"_ZN2v87Isolate10GetCurrentEv", false, false},
-                                                        {"Builtins_InterpreterEntryTrampoline", true, true},
-                                                        {"qsort", true, false}}) {
-    const Folder folder;
-    const std::shared_ptr<trace::walk::CodeFile> library = library_with(symbol, is_defined, folder);
-    trace::walk::Mapping own, of_library;
-    own.begin = made_up_code;
-    of_library.begin = own.end = made_up_code + page;
-    of_library.end = made_up_code + 2 * page;
-    of_library.path = "/usr/bin/node";
-    trace::walk::AddressSpace space({own, of_library}, [&](const trace::walk::Mapping& mapping) {
-      return mapping.path.empty() ? trace::walk::OpenedFile{nullptr, "not a file"}
-                                  : trace::walk::OpenedFile{library, ""};
-    });
-    const auto end = [&] {
-      const trace::walk::Stack stack = walk(space, made_up_code + 7);
-      return stack.is_whole() ? "whole" : reason_of(stack);
-    };
-    EXPECT_EQ(end(), is_v8 ? "whole" : other_return) << symbol;
-    memory_.set(made_up_stack, other);
-    EXPECT_EQ(end(), other_return) << "at the first instruction";
-    memory_.add_frame(made_up_stack, record, other);
-    EXPECT_EQ(end(), other_return) << "at the second instruction";
-    memory_.add_frame(made_up_stack, 0, 0);
-  }
+  trace::walk::AddressSpace space = made_up_program("//anon");
+  const auto end = [&](std::uint32_t number, std::uint64_t value) {
+    unwind::Registers registers =
+        registers_at(sframe::amd64_traits, made_up_code + 7, made_up_stack, made_up_stack + 32);
+    registers.set(number, value);
+    trace::walk::Walker walker(9, false, GetParam(), sframe::Abi::Amd64);
+    const trace::walk::Stack stack = walker.walk(space, registers, MadeUpMemory::read, &memory_);
+    return stack.is_whole() ? "whole" : reason_of(stack);
+  };
+  for (const std::uint32_t number : {2U, 4U, 9U, r10}) EXPECT_EQ(end(number, other), other_return) << number;
+  EXPECT_EQ(end(r10, begin), "whole") << "a function";
+  EXPECT_EQ(end(r10, made_up_stack), "whole") << "no code";
+  EXPECT_EQ(end(rax, other), "whole") << "another register";
 }
 
 TEST_P(FramePointerWalk, GoesThroughOtherCodeOnlyIfItIsAskedTo) {
@@ -342,6 +308,7 @@ TEST(FramePointerSetup, OfAmd64IsTheLastOneWithNoEndOfAFunctionAfterIt) {
   EXPECT_EQ(found({0x55, 0x48, 0x89, 0xe5, 0xcc, 0xcc}, 11), 0) << "after calls that do not return";
   EXPECT_EQ(found({0x41, 0xff, 0x72, 0xf8, 0x55, 0x48, 0x89, 0xe5}), -1) << "of a stack that was realigned";
   EXPECT_EQ(found({0x90, 0x41, 0x5f, 0x55, 0x48, 0x89, 0xe5}), -1) << "after the return address was popped";
+  EXPECT_EQ(found({0x74, 0x5a, 0x55, 0x48, 0x89, 0xe5}), 2) << "after je";
 }
 
 TEST(FramePointerSetup, OfAArch64StoresAFrameRecordFirst) {

@@ -71,7 +71,6 @@ AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open
 }
 
 void AddressSpace::add(const Mapping& mapping) {
-  if (!mapping.is_of_no_file()) has_v8_.reset();
   modules_.add(mapping.begin, mapping.end, 0, {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{mapping})});
 }
 
@@ -176,18 +175,6 @@ bool AddressSpace::find_rows(std::uint64_t pc) {
   (is_first ? contents.section : contents.second) = found;
   modules_.add(module->begin, module->end, module->bias, std::move(contents));
   return true;
-}
-
-bool AddressSpace::has_v8() {
-  // To open a file may change the modules.
-  for (std::size_t i = 0; !has_v8_ && i < modules_.modules().size(); ++i) {
-    const unwind::Module& module = modules_.modules()[i];
-    if (mapped_in(modules_.contents_of(module)).is_of_no_file()) continue;
-    const Location* const location = location_of(module.begin);
-    const std::shared_ptr<CodeFile> file = location != nullptr ? location->file() : nullptr;
-    if (file && file->has_v8()) has_v8_ = true;
-  }
-  return has_v8_ ? *has_v8_ : *(has_v8_ = false);
 }
 
 void AddressSpace::find_all_rows() {

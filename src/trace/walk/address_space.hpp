@@ -162,9 +162,6 @@ class AddressSpace {
     frame_pointers_in_a_row_ = is_one ? std::min(frame_pointers_in_a_row_ + 1, enough_frame_pointers) : 0;
   }
 
-  /// Whether one of its files has V8, which writes the program's own code then. Opens all files on the first call.
-  bool has_v8();
-
  private:
   struct Mapped;
 
@@ -180,7 +177,6 @@ class AddressSpace {
   std::shared_ptr<JitCode> jit_code_;
   std::shared_ptr<const LocatedFile> jit_file_;  ///< of its locations
   unsigned frame_pointers_in_a_row_ = 0;
-  std::optional<bool> has_v8_;
   std::size_t jit_parts_ = 0;  ///< modules that were made of them
 };
 

@@ -141,13 +141,6 @@ GoCode* CodeFile::go_code() {
   return go_.get();
 }
 
-bool CodeFile::has_v8() {
-  // v8::Isolate::GetCurrent(), which addons of node import; the builtin that calls the interpreter.
-  if (!has_v8_)
-    has_v8_ = defines_one_of(image_, {"_ZN2v87Isolate10GetCurrentEv", "Builtins_InterpreterEntryTrampoline"});
-  return *has_v8_;
-}
-
 FrameRecord CodeFile::frame_record_at(std::uint64_t address) {
   constexpr std::int32_t record_size = 16, word = 8;
   const elf::Machine* const machine = elf::find_machine(image_);

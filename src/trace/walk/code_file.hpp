@@ -101,8 +101,6 @@ class CodeFile {
   FrameRecord frame_record_at(std::uint64_t address);
   /// Null: it is not a file of Go.
   GoCode* go_code();
-  /// Whether it has V8's builtins or its interface, as their symbols tell.
-  bool has_v8();
 
  private:
   bool has_row(std::uint64_t address) const;
@@ -137,7 +135,6 @@ class CodeFile {
   /// By the symbol's begin and end, which of two at one place may differ.
   std::map<std::pair<std::uint64_t, std::uint64_t>, Demangled> demangled_;
   AddressCache<FunctionPlace> asked_;
-  std::optional<bool> has_v8_;
   bool go_was_tried_ = false;
   std::unique_ptr<GoCode> go_;
   std::optional<elf::Image> alternate_;  ///< what debugging information refers to

@@ -25,10 +25,11 @@ bool is_setup_amd64(std::span<const std::byte> code, std::size_t place) {
   return place < 4 || !has_at(code, place - 4, {0x41, 0xff, 0x72, 0xf8});
 }
 
-/// V8's builtin that makes the frame of a function has popped its own return address then.
+/// pop %r8 to pop %r15: V8's builtin that makes the frame of a function has popped its own return address then.
 bool follows_pop_amd64(std::span<const std::byte> code, std::size_t place) {
-  const auto before = place == 0 ? 0U : std::to_integer<unsigned>(code[place - 1]);
-  return before >= pop_rax && before <= pop_rdi;
+  if (place < 2 || std::to_integer<unsigned>(code[place - 2]) != rex_b) return false;
+  const auto opcode = std::to_integer<unsigned>(code[place - 1]);
+  return opcode >= pop_rax && opcode <= pop_rdi;
 }
 
 /// Padding up to the next function: int3, as V8 and lld have it, or the no-ops of GNU as after a return. V8 also has an

@@ -256,8 +256,7 @@ FramePointerFault Walker::fault_of(const unwind::Registers& registers, const unw
 /// below its return address. What a call has left that is over looks like the latter. So callers, which have set their
 /// frame pointers if they ever do, are not looked at in a program whose last stacks show that its code keeps them. A
 /// caller that its callee's code has led to may not have set it: V8's functions call a builtin to make their frame.
-///
-/// V8's functions set the frame pointer right after they have saved their caller's: only the first two words tell.
+/// What is left of calls in V8's own frames does not tell apart either: its tail calls look the same.
 ///
 /// The code at a return address in no file is not looked at: Java's interpreter calls by a jump.
 bool Walker::may_leave_out_caller(const unwind::Registers& registers, std::uint64_t record) {
@@ -266,15 +265,29 @@ bool Walker::may_leave_out_caller(const unwind::Registers& registers, std::uint6
   const std::uint64_t begin = registers.values[abi_.stack_pointer];
   const bool may_have_begun = registers.pc_is_exact != 0 || was_found_by_code_;
   if (!may_have_begun && space_->keeps_frame_pointers()) return false;
+  if (registers.pc_is_exact != 0 && may_return_by_register(registers)) return true;
   bool is_expected = may_have_begun;
   for (std::uint64_t address = begin; address <= record; address += word_bytes) {
     std::uint64_t word = 0;
     if (words_sought_++ == most_words || !read_word(address, word)) return true;
-    if (is_expected && word != 0 && space_->has_code_at(word - 1) && may_return_to(word))
-      return address <= begin + word_bytes || !space_->has_v8();
+    if (is_expected && word != 0 && space_->has_code_at(word - 1) && may_return_to(word)) return true;
     is_expected = (is_expected && address != begin) || word == record;
   }
   return false;
+}
+
+/// Whether a register may have the return address: V8's functions and Java's interpreter pop it, drop the arguments,
+/// and go there. V8 aligns its functions, whose addresses are in these registers as well.
+bool Walker::may_return_by_register(const unwind::Registers& registers) {
+  constexpr std::uint32_t rcx = 2, rsi = 4, r9 = 9, r10 = 10;
+  constexpr std::uint64_t alignment = 32;
+  const auto may_return = [&](std::uint32_t number) {
+    const std::uint64_t value = registers.knows(number) ? registers.values[number] : 0;
+    const Location* const location = value == 0 ? nullptr : space_->location_of(value - 1);
+    if (location == nullptr) return false;
+    return location->is_of_no_file() ? value % alignment != 0 : may_return_to(value);
+  };
+  return std::ranges::any_of(std::array{rcx, rsi, r9, r10}, may_return);
 }
 
 /// What the frame pointer is in a program's own code.

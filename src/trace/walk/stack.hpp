@@ -97,6 +97,7 @@ class Walker {
   FramePointerFault fault_of(const unwind::Registers& registers, const unwind::Registers& caller, bool is_unseen);
   void note_frame_pointer(const unwind::Registers& registers);
   bool may_leave_out_caller(const unwind::Registers& registers, std::uint64_t record);
+  bool may_return_by_register(const unwind::Registers& registers);
   bool is_in_code_of_no_file(const unwind::Registers& registers);
   bool read_word(std::uint64_t address, std::uint64_t& word) const;
   bool may_return_to(std::uint64_t pc);

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "elf/notes.hpp"
-#include "elf/records.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
@@ -167,27 +166,6 @@ std::vector<std::byte> mini_debug_info(const elf::Image& image) try {
   return decompressed(bytes, std::clamp(bytes.size() * most_times, always_allowed, most_ever));
 } catch (const Failure&) {
   return {};
-}
-
-bool defines_one_of(const elf::Image& image, std::initializer_list<std::string_view> names) try {
-  for (const char* const name : {".symtab", ".dynsym"}) {
-    const elf::Section* const table = image.find_section(name);
-    if (table == nullptr || table->header.sh_link >= image.sections().size()) continue;
-    const auto strings = image.bytes_of(image.sections()[table->header.sh_link]);
-    const auto records = image.bytes_of(*table);
-    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= records.size(); at += sizeof(Elf64_Sym)) {
-      const Elf64_Sym symbol = elf::load_symbol(records.subspan(at), image.endian());
-      if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.size()) continue;
-      const auto text = strings.subspan(symbol.st_name);
-      const auto is_here = [text](std::string_view one) {
-        return text_before_zero(text.first(std::min(text.size(), one.size() + 1))) == one;
-      };
-      if (std::ranges::any_of(names, is_here)) return true;
-    }
-  }
-  return false;
-} catch (const Failure&) {
-  return false;
 }
 
 }  // namespace sframe_gen::trace::walk

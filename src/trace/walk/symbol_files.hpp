@@ -3,10 +3,8 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <initializer_list>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "elf/image.hpp"
@@ -39,8 +37,5 @@ std::optional<elf::Image> fetch_debug_file(const std::string& build_id, const st
 /// with the symbols of functions that .dynsym lacks. Empty: there is none, it is damaged, or it is more than 64 times
 /// the size of the section and more than 16 MiB.
 std::vector<std::byte> mini_debug_info(const elf::Image& image);
-
-/// Whether a file's own tables have one of these symbols, and not as another file's.
-bool defines_one_of(const elf::Image& image, std::initializer_list<std::string_view> names);
 
 }  // namespace sframe_gen::trace::walk
